@@ -9,7 +9,7 @@
 #   make adversary [SHARE=25]           a hostile model: 200,000 answers over the engine, 500 over a running installation
 #   make mutate [SHARE=25]              changes the pure rules in one place at a time: their tests must notice
 #   make lock bom [UPGRADE=1]           pins with hashes (the newest: UPGRADE=1), then the bill of materials and licenses
-#   make lint | format | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | clean
+#   make lint | format | messages | chaos | screenshots | bench [ONLY=group] [QUICK=1] [PEERS=1] | bench-data | clean
 
 SHELL := /bin/sh
 # Processes that compute at once. The whole suite has one more: a third of its time is waiting for what it started.
@@ -29,7 +29,7 @@ PEER := .venv-peers/installed-$(PINS)
 # Python keeps what it has compiled: each test that starts a program would compile the whole product again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-fast test-all attacks adversary mutate mutants chaos lint format schema screenshots bench bench-data lock bom clean
+.PHONY: run test test-fast test-all attacks adversary mutate mutants chaos lint format messages schema screenshots bench bench-data lock bom clean
 .DEFAULT_GOAL := run
 
 run: $(CORE)
@@ -77,6 +77,10 @@ lint: $(TEST)
 format: $(TEST)
 	$(PY) -m ruff format .
 	$(PY) -m tests.formatting
+
+# The catalogue of the texts of the pages: of the source language, or LOCALE=de with what was translated before.
+messages: $(TEST)
+	DJANGO_SETTINGS_MODULE=agentstate.settings $(PY) -m tests.catalogue $(LOCALE)
 
 schema: $(TEST)
 	$(PY) manage.py spectacular --format openapi-json --validate --fail-on-warn --file docs/schema/openapi.json

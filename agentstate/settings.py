@@ -78,6 +78,7 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["django.templatetags.i18n"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -274,7 +275,8 @@ WHITENOISE_USE_FINDERS = True  # straight from the checkout: nothing to collect 
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en-us"
-USE_I18N = False
+USE_I18N = True
+LOCALE_PATHS = [BASE_DIR / "locale"]
 
 # --- logging: to standard output, one line each; the stack keeps the files ----------------------------------------
 LOGGING = {

@@ -259,7 +259,7 @@ def grants_page(request: HttpRequest) -> HttpResponse:
         _give(request, typed)
     except Refused as refusal:
         return _grants(request, typed, refusal)
-    messages.success(request, "The grant is given. It ends by itself.")
+    messages.success(request, "Audit access given. It ends automatically.")
     return redirect("audit_grants")
 
 
@@ -268,7 +268,7 @@ def _give(request: HttpRequest, typed: dict[str, str]) -> None:
     team = Team.objects.filter(pk=as_id(typed["team"], "team")).first()
     until = _midnight(typed["until"], "until")
     if user is None or team is None:
-        raise Invalid("choose somebody and a team", field="user")
+        raise Invalid("choose a person and a team", field="user")
     if until is None:
         raise Invalid("say until when", field="until")
     grants.give(
@@ -308,10 +308,10 @@ def _grants(request: HttpRequest, typed: dict[str, str] | None = None, refusal: 
 
 def _standing(grant: grants.AccessGrant) -> str:
     if grant.revoked_at is not None:
-        return "Taken back"
+        return "Revoked"
     if grant.until <= now():
         return "Ended"
-    return "Runs" if grant.starts <= now() else "Not begun"
+    return "Runs" if grant.starts <= now() else "Not started"
 
 
 @console
@@ -319,7 +319,7 @@ def _standing(grant: grants.AccessGrant) -> str:
 def grant_revoke(request: HttpRequest, grant_id: UUID) -> HttpResponse:
     """Take a grant back."""
     grants.revoke(grant_id, _person(request))
-    messages.success(request, "The grant is taken back.")
+    messages.success(request, "Audit access ended.")
     return redirect("audit_grants")
 
 

@@ -156,7 +156,7 @@ def _failed(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:
         item.retry_until = data.get("retry_until", "") if again else ""
         until = f" until {item.retry_until[11:19]}" if item.retry_until else ""
         item.state = "retrying" if again else "failed"
-        item.result = f"{data['reason']}, will be tried again{until}" if again else data["reason"]
+        item.result = f"{data['reason']}, will be retried{until}" if again else data["reason"]
 
 
 def _doubted(reading: _Reading, entry: EntryLine, data: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ def delegations(request: HttpRequest) -> HttpResponse:
         _give(request, typed)
     except Refused as refusal:
         return _page(request, typed, refusal)
-    messages.success(request, "It is lent. It ends by itself.")
+    messages.success(request, "Delegated. The delegation ends automatically.")
     return redirect("delegations")
 
 
@@ -42,7 +42,7 @@ def delegations(request: HttpRequest) -> HttpResponse:
 def delegation_revoke(request: HttpRequest, delegation_id: UUID) -> HttpResponse:
     """Take one back, or give one back."""
     people.revoke(delegation_id, me(request))
-    messages.success(request, "It is worth nothing any more.")
+    messages.success(request, "Delegation ended.")
     return redirect("delegations")
 
 
@@ -79,5 +79,5 @@ def _page(request: HttpRequest, typed: dict[str, str] | None = None, refusal: Re
 
 def _standing(each: Delegation) -> str:
     if each.revoked_at is not None:
-        return "Taken back"
+        return "Revoked"
     return "Ended" if each.until <= now() else "Runs"

@@ -5,25 +5,25 @@ from __future__ import annotations
 from sessions.descriptions.sentence import Data, Sentence, Tell
 from sessions.descriptions.values import long
 
-SEVERITY = {"info": "For information", "warning": "Warning", "critical": "Critical"}
+SEVERITY = {"info": "Information", "warning": "Warning", "critical": "Critical"}
 CAUSES = {
-    "person": "somebody says that it is over",
-    "spoke_again": "somebody has spoken",
-    "taken_over": "a person has the session",
-    "decided": "the request has been decided",
-    "settled": "what it was about is settled",
-    "went_on": "the agent went on",
-    "ended": "the session is over",
-    "withdrawn": "no person is needed any more",
-    "put_back": "the session was put back",
-    "rule_off": "the rule was switched off or changed",
+    "person": "closed by a person",
+    "spoke_again": "a new message arrived",
+    "taken_over": "a person took over",
+    "decided": "the request was decided",
+    "settled": "the cause was resolved",
+    "went_on": "the agent continued",
+    "ended": "the session ended",
+    "withdrawn": "no human is needed",
+    "put_back": "the session was rolled back",
+    "rule_off": "the rule was turned off or changed",
     "sealed": "the session was sealed",
-    "works_again": "it works again",
-    "stopped_here": "this team has stopped the same",
-    "stop_lifted": "the stop was lifted",
-    "answered": "the team has answered",
+    "works_again": "the service recovered",
+    "stopped_here": "this team stopped it too",
+    "stop_lifted": "the stop ended",
+    "answered": "the team answered",
     "space_again": "the disk has space again",
-    "right_again": "a later look found it right again",
+    "right_again": "a later check found no alteration",
 }
 
 
@@ -37,7 +37,7 @@ def _raised(data: Data, tool: str) -> Sentence:
 
 
 def _escalated(data: Data, tool: str) -> Sentence:
-    return Sentence("Alert passed on", f"nobody acknowledged it: now for {', '.join(data['to'])}", "r")
+    return Sentence("Alert escalated", f"not acknowledged: now for {', '.join(data['to'])}", "r")
 
 
 def _closed(data: Data, tool: str) -> Sentence:
@@ -46,16 +46,16 @@ def _closed(data: Data, tool: str) -> Sentence:
 
 
 WHY = {
-    "phrase": "words that the rule listens for were said",
-    "silence": "it has been silent for too long",
-    "loop": "the agent goes round in circles, or has used up what it may",
-    "stuck": "nothing goes on until somebody steps in",
-    "refused_often": "much was refused or rejected in a short time",
-    "wants_person": "the customer asks for a person",
+    "phrase": "a phrase of the rule was said",
+    "silence": "no message for too long",
+    "loop": "loop detected or budget used up",
+    "stuck": "the session is blocked",
+    "refused_often": "many refusals or rejections in a short time",
+    "wants_person": "the customer wants a human",
     "deadline_near": "a request is close to its deadline",
-    "expired": "nobody decided a request in time",
-    "tool_failed": "a tool failed, again and again",
-    "not_recovered": "a call failed and the agent did not get over it",
+    "expired": "a request expired without a decision",
+    "tool_failed": "a tool failed repeatedly",
+    "not_recovered": "a call failed and the agent did not recover",
     "condition": "its condition became true",
     "sla_at_risk": "a service level is close to being missed",
     "sla_missed": "a service level was missed",
@@ -88,7 +88,7 @@ def why(code: str) -> str:
 TELL: dict[str, Tell] = {
     "alert.raised": _raised,
     "alert.acknowledged": lambda data, tool: Sentence(
-        "Alert acknowledged", "taken from a colleague" if data.get("from_whom") else "", "p"
+        "Alert acknowledged", "reassigned from a colleague" if data.get("from_whom") else "", "p"
     ),
     "alert.escalated": _escalated,
     "alert.closed": _closed,
@@ -110,7 +110,7 @@ def whom(names: list[str]) -> str:
     for name in names:
         kind, _, of = name.partition(":")
         if kind == "owner":
-            told.append("who has the session")
+            told.append("the person who took the session over")
         elif kind == "role":
             told.append(_ROLES.get(of, f"{of}s"))
         else:
@@ -120,18 +120,18 @@ def whom(names: list[str]) -> str:
 
 WHAT = {"rule": "Alert rule", "target": "Service level", "calendar": "Calendar"}
 ON = {
-    "phrase": "Words are said",
-    "silence": "Nobody speaks",
-    "loop": "Circles and bounds",
-    "stuck": "Nothing goes on",
-    "refused": "Refused again and again",
-    "person": "A person is asked for",
-    "deadline": "A deadline is near",
-    "expired": "A request expired",
-    "tool": "A tool keeps failing",
-    "unrecovered": "A failure was left behind",
-    "entry": "An entry, by condition",
-    "level": "A service level",
+    "phrase": "Keyword said",
+    "silence": "No message",
+    "loop": "Loops and limits",
+    "stuck": "Session blocked",
+    "refused": "Repeated refusals",
+    "person": "Human requested",
+    "deadline": "Deadline near",
+    "expired": "Request expired",
+    "tool": "Repeated tool failure",
+    "unrecovered": "Unresolved failure",
+    "entry": "Entry condition",
+    "level": "Service level",
 }
 LEVELS = {
     "first_response": "First response",

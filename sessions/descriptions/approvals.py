@@ -35,14 +35,14 @@ def too_few(quorum: int, missing: int) -> str:
         return ""
     able = quorum - missing
     needs = "1 person" if quorum == 1 else f"{quorum} people"
-    found = f"only {able} could approve it" if able else "nobody in the team could approve it"
-    return f"Needs {needs}; {found} when it was asked."
+    found = f"only {able} could approve it" if able else "no one in the team could approve it"
+    return f"Needs {needs}; {found} at the time of the request."
 
 
 def sent_to_deputies(names: Sequence[str]) -> str:
     """Who may approve, as deputies, a request that too few people could approve; or that there is no such deputy."""
     if not names:
-        return "No deputy of the team may approve it. It expires unless the team names one."
+        return "No deputy of the team may approve it. It expires unless the team names a deputy."
     return f"Sent to the team's deputies: {', '.join(names)}."
 
 
@@ -52,7 +52,7 @@ def gap(tier: int, quorum: int, names: Sequence[str], count: int) -> str:
     """
     needs = "1 person" if quorum == 1 else f"{quorum} people"
     if not names:
-        return f"Tier {tier} needs {needs}; nobody in this team may approve."
+        return f"Tier {tier} needs {needs}; no one in this team may approve."
     sharing = f" They share a right, so they count as {count}." if count < len(names) else ""
     return f"Tier {tier} needs {needs}; this team has {len(names)} who may approve ({', '.join(names)}).{sharing}"
 
@@ -67,9 +67,9 @@ _DECIDED = {
     "approve": "Approved",
     "edit": "Edited and approved",
     "reject": "Rejected",
-    "respond": "Asked again",
-    "ignore": "Left alone",
-    "escalate": "Passed on",
+    "respond": "Sent back to revise",
+    "ignore": "Dismissed",
+    "escalate": "Escalated",
 }
 
 
@@ -82,7 +82,7 @@ def _decided(data: Data, tool: str) -> Sentence:
     ]
     under = "under a delegation" if data.get("under") else "as a deputy of the team" if data.get("deputy") else ""
     if decision == "edit" and not data.get("digest"):
-        return Sentence("Edited, another person decides", "; ".join(part for part in (under, *told) if part), "p")
+        return Sentence("Edited, needs another approver", "; ".join(part for part in (under, *told) if part), "p")
     return Sentence(_DECIDED.get(decision, decision), "; ".join(part for part in (under, *told) if part), "p")
 
 
@@ -94,26 +94,26 @@ def _change(changed: Data) -> str:
 
 def _escalated(data: Data, tool: str) -> Sentence:
     whom = ", and ".join(" or ".join(group) for group in data["reviewers"])
-    act = "Passed on" if data.get("by") else "Passed on, since nobody decided"
+    act = "Escalated" if data.get("by") else "Escalated automatically"
     return Sentence(act, f"To {whom}. {data.get('reason', '')}".strip(), "p" if data.get("by") else "")
 
 
 def _held(data: Data, tool: str) -> Sentence:
-    return Sentence("Approved and held", f"Done at {data['until'][11:19]} unless somebody objects")
+    return Sentence("Approved with delay", f"Runs at {data['until'][11:19]} unless stopped")
 
 
 def _undone(data: Data, tool: str) -> Sentence:
     missing = data.get("approvers_missing")
-    parts = [data.get("reason", ""), f"Lacks {missing} who may approve it" if missing else ""]
-    return Sentence("Undone while it was held", "; ".join(filter(None, parts)), "p")
+    parts = [data.get("reason", ""), f"{missing} approvers missing" if missing else ""]
+    return Sentence("Stopped during the delay", "; ".join(filter(None, parts)), "p")
 
 
 def _claimed(data: Data, tool: str) -> Sentence:
-    return Sentence("Taken from a colleague" if data.get("taken_from") else "Somebody is on it", "", "p")
+    return Sentence("Taken over from a colleague" if data.get("taken_from") else "Claimed", "", "p")
 
 
 def _released(data: Data, tool: str) -> Sentence:
-    return Sentence("Given back to the queue", "", "p")
+    return Sentence("Claim released", "", "p")
 
 
 def _ended_request(data: Data, tool: str) -> Sentence:
@@ -124,12 +124,12 @@ def _ended_request(data: Data, tool: str) -> Sentence:
 def _granted(data: Data, tool: str) -> Sentence:
     times = "once" if data["uses"] == 1 else f"{data['uses']} times at most"
     return Sentence(
-        f"Let through from now on: {plain(data['tool']).lower()}", f"{times}. {data.get('reason', '')}".strip(), "p"
+        f"Standing approval given: {plain(data['tool']).lower()}", f"{times}. {data.get('reason', '')}".strip(), "p"
     )
 
 
 def _taken_back(data: Data, tool: str) -> Sentence:
-    return Sentence("Asked about again from now on", data.get("reason", ""), "p")
+    return Sentence("Standing approval ended", data.get("reason", ""), "p")
 
 
 TELL: dict[str, Tell] = {

@@ -22,7 +22,7 @@ def _by(data: Data) -> str:
 
 def _readied(data: Data, tool: str) -> Sentence:
     about = f"for {data['instance']}" if data.get("instance") else facts(data["arguments"])
-    return Sentence(f"{plain(data['tool'])} has all it needs", about)
+    return Sentence(f"{plain(data['tool'])} ready", about)
 
 
 def _dropped(data: Data, tool: str) -> Sentence:
@@ -39,16 +39,16 @@ def _dropped(data: Data, tool: str) -> Sentence:
 def _round_ended(data: Data, tool: str) -> Sentence:
     counts = ", ".join(f"{count} {status}" for status, count in data["counts"].items())
     of = data.get("instances") or {}
-    each = f"; {of.get('well', 0)} of {sum(of.values())} instances went well" if of else ""
+    each = f"; {of.get('well', 0)} of {sum(of.values())} instances succeeded" if of else ""
     return Sentence(
-        "Plan carried out" if not data.get("because") else "Plan dropped", f"{data.get('because') or counts}{each}"
+        "Plan completed" if not data.get("because") else "Plan cancelled", f"{data.get('because') or counts}{each}"
     )
 
 
 def _customers_added(data: Data, tool: str) -> Sentence:
     count = len(data["customers"])
     people = "1 person" if count == 1 else f"{count} people"
-    return Sentence("Left out of approving", f"{people} spoke as the customer in the session that asked for the task")
+    return Sentence("Excluded from approving", f"{people} wrote as the customer in the requesting session")
 
 
 TELL: dict[str, Tell] = {
@@ -59,14 +59,14 @@ TELL: dict[str, Tell] = {
     "call.readied": _readied,
     "plan.calls_dropped": _dropped,
     "plan.round_ended": _round_ended,
-    "call.delegated": lambda data, tool: Sentence(f"{tool} handed over", f"to session {data['session']}"),
-    "task.taken": lambda data, tool: Sentence("Does the task of another session", data["parent"]),
+    "call.delegated": lambda data, tool: Sentence(f"{tool} delegated", f"to session {data['session']}"),
+    "task.taken": lambda data, tool: Sentence("Delegated task started", data["parent"]),
     "task.customers_added": _customers_added,
-    "task.delivered": lambda data, tool: Sentence("Counts what another session did for it", data["session"]),
-    "delegate.counted": lambda data, tool: Sentence("Counts what a delegate did", f"session {data['session']}"),
+    "task.delivered": lambda data, tool: Sentence("Delegated result counted", data["session"]),
+    "delegate.counted": lambda data, tool: Sentence("Delegate usage counted", f"session {data['session']}"),
     "delegate.opened": lambda data, tool: Sentence("Delegate opened", f"session {data['session']}"),
     "delegate.ended": lambda data, tool: Sentence(
         "Delegate ended", f"session {data['session']}, {data.get('steps', 0)} model requests"
     ),
-    "goals.set": lambda data, tool: Sentence("Goal taken apart", str(data["tree"].get("title", "")), _by(data)),
+    "goals.set": lambda data, tool: Sentence("Goal set", str(data["tree"].get("title", "")), _by(data)),
 }

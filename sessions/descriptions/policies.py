@@ -10,12 +10,12 @@ REACH = {
     "agent": "in every session of this agent in the team",
 }
 MOVES = {
-    "stopped": "Would have stopped",
-    "let through": "Would have gone on",
-    "stricter": "Asked for more",
-    "laxer": "Asked for less",
-    "same": "As it was",
-    "unknown": "Its tool is gone",
+    "stopped": "Would need approval",
+    "let through": "Would run",
+    "stricter": "Stricter",
+    "laxer": "Less strict",
+    "same": "Unchanged",
+    "unknown": "Tool missing",
 }
 
 
@@ -35,12 +35,12 @@ def reaching(scope: str) -> str:
 def asks(rule: Rule) -> list[str]:
     """What a rule asks for, a sentence each."""
     if rule.gate == "allow":
-        return ["It goes on."]
+        return ["Runs without approval."]
     if rule.gate == "refuse":
-        return ["It is refused, and the agent is told why."]
+        return ["Refused. The agent gets the reason."]
     if rule.gate == "hold":
-        return [f"It waits {lasting(rule.hold)}, in which a person may stop it.", *_of_people(rule)]
-    many = "A person decides" if rule.quorum == 1 else f"{rule.quorum} people decide"
+        return [f"Runs after {lasting(rule.hold)} unless stopped.", *_of_people(rule)]
+    many = "One approval" if rule.quorum == 1 else f"{rule.quorum} approvals"
     return [f"{many} within {lasting(rule.expires_in)}.", *_of_people(rule)]
 
 
@@ -49,18 +49,18 @@ def _of_people(rule: Rule) -> list[str]:
     if rule.reviewers:
         told.append(f"Only {_either(rule.reviewers)}.")
     if rule.four_eyes:
-        told.append("Nobody who asked for it, has the session, or approved it before.")
+        told.append("Not the requester, the session's owner or an earlier approver.")
     if rule.reasons:
         told.append(f"With a reason: {_either(rule.reasons)}.")
     if rule.retype:
-        told.append(f"They type it themselves: {', '.join(rule.retype)}.")
-    told += [f"After {lasting(step.after)} it goes to {_either(step.reviewers)}." for step in rule.chain]
+        told.append(f"They confirm: {', '.join(rule.retype)}.")
+    told += [f"Escalates to {_either(step.reviewers)} after {lasting(step.after)}." for step in rule.chain]
     if rule.hold and rule.gate == "approve":
-        told.append(f"Then it waits {lasting(rule.hold)}, in which it can be undone.")
+        told.append(f"Then a delay of {lasting(rule.hold)}, in which the call can be stopped.")
     if rule.sticky is not None:
         least = f"at most {rule.sticky.uses} times in {lasting(rule.sticky.seconds)}"
         limit = f", while {rule.sticky.limit}" if rule.sticky.limit else ""
-        told.append(f"Who approves may let the same through {reaching(rule.sticky.scope)}: {least}{limit}.")
+        told.append(f"The approver may give a standing approval {reaching(rule.sticky.scope)}: {least}{limit}.")
     return told
 
 

@@ -8,21 +8,21 @@ from sessions.descriptions.values import plain, unwritten, value
 
 def _failed_tool(data: Data, tool: str) -> Sentence:
     until = f" until {data['retry_until'][11:19]}" if data.get("retry_until") else ""
-    again = f", will be tried again{until}" if data.get("retry_at") else ""
+    again = f", will be retried{until}" if data.get("retry_at") else ""
     return Sentence(f"{tool} failed", f"{data['reason']}{again}{unwritten(data)}", "" if again else "r")
 
 
 def _failed_model(data: Data, tool: str) -> Sentence:
-    again = ", will be asked again" if data.get("retry_at") else ""
-    return Sentence("The model gave no answer", f"{data['reason']}{again}", "" if again else "r")
+    again = ", will be retried" if data.get("retry_at") else ""
+    return Sentence("Model request failed", f"{data['reason']}{again}", "" if again else "r")
 
 
 def _answered(data: Data, tool: str) -> Sentence:
     calls = [plain(call["tool"]).lower() for call in data.get("calls", ())]
     parts = [f"proposes {', '.join(calls)}"] if calls else []
     if cut := data.get("cut"):
-        parts.append(f"its text was too long: the last {cut:,} characters were not said")
-    return Sentence("The model answered", "; ".join(parts))
+        parts.append(f"text too long: the last {cut:,} characters were not sent")
+    return Sentence("Model replied", "; ".join(parts))
 
 
 _BOUNDS = {
@@ -32,15 +32,15 @@ _BOUNDS = {
     "steps": "model requests",
     "calls": "calls",
     "time": "time",
-    "circle": "going in circles",
+    "circle": "loop detected",
     "output": "unusable output",
-    "refusals": "people rejected too much",
+    "refusals": "too many rejections",
 }
 
 
 def _granted(data: Data, tool: str) -> Sentence:
     given = [f"{data[name]} {word}" for name, word in _GRANTED.items() if data.get(name)]
-    return Sentence(f"Let go on with {', '.join(given)} more" if given else "Let go on", data["reason"], "p")
+    return Sentence(f"Budget extended by {', '.join(given)}" if given else "Budget extended", data["reason"], "p")
 
 
 _GRANTED = {
@@ -51,34 +51,34 @@ _GRANTED = {
     "calls": "calls",
 }
 _TRIGGERS = {
-    "customer": "the customer spoke",
-    "tool": "a result came",
+    "customer": "the customer replied",
+    "tool": "a result arrived",
     "note": "a colleague left a note",
-    "granted": "a person let it go on",
+    "granted": "a person extended the budget",
     "opened": "the session was opened",
-    "trigger": "a trigger started it",
+    "trigger": "a trigger fired",
 }
 _RESTS = {
-    "customer": "until the customer speaks",
-    "decision": "until somebody decides",
-    "retry": "until the next try",
-    "nobody": "for good",
-    "resume": "until a person lets it go on",
-    "colleague": "while a person has the session",
-    "stop": "until the stop is lifted",
-    "stuck": "until a person settles a call",
-    "delegate": "until another session has done its task",
+    "customer": "waiting for the customer",
+    "decision": "waiting for a decision",
+    "retry": "waiting for a retry",
+    "nobody": "permanently",
+    "resume": "waiting for a budget extension",
+    "colleague": "a person has taken over",
+    "stop": "stopped",
+    "stuck": "waiting for a repair",
+    "delegate": "waiting for a delegate session",
 }
 
 
 TELL: dict[str, Tell] = {
-    "run.started": lambda data, tool: Sentence("The agent set to work", _TRIGGERS.get(data["trigger"], "")),
-    "run.rested": lambda data, tool: Sentence("The agent rests", _RESTS.get(data["waiting_for"], "")),
-    "run.stopped": lambda data, tool: Sentence(f"The run was stopped: {_BOUNDS[data['code']]}", data["reason"], "r"),
+    "run.started": lambda data, tool: Sentence("Agent started", _TRIGGERS.get(data["trigger"], "")),
+    "run.rested": lambda data, tool: Sentence("Agent idle", _RESTS.get(data["waiting_for"], "")),
+    "run.stopped": lambda data, tool: Sentence(f"Run stopped: {_BOUNDS[data['code']]}", data["reason"], "r"),
     "run.granted": _granted,
-    "run.interrupted": lambda data, tool: Sentence("The customer interrupted", "what was being said is dropped"),
-    "circle.noticed": lambda data, tool: Sentence("Goes in circles", f"{data['times']} times, and was told so", "r"),
-    "model.requested": lambda data, tool: Sentence("Asked the model", data["model"]),
+    "run.interrupted": lambda data, tool: Sentence("Customer interrupted", "the unsent reply is discarded"),
+    "circle.noticed": lambda data, tool: Sentence("Loop detected", f"{data['times']} times; the agent was warned", "r"),
+    "model.requested": lambda data, tool: Sentence("Model requested", data["model"]),
     "model.answered": _answered,
     "model.failed": _failed_model,
     "call.allowed": lambda data, tool: Sentence(f"{tool} allowed", f"rule {data['rule']}, tier {data['tier']}"),

@@ -7,9 +7,9 @@ from sessions.descriptions.status import speaker
 from sessions.descriptions.values import clipped, long
 
 SEALED = {
-    "asked": "nothing follows any more",
+    "asked": "no more entries",
     "erased": "its customer was erased",
-    "pruned": "its words were deleted",
+    "pruned": "its text was deleted",
 }
 
 
@@ -25,19 +25,17 @@ def _opened(data: Data, tool: str) -> Sentence:
 TELL: dict[str, Tell] = {
     "session.opened": _opened,
     "message.added": _message,
-    "message.queued": lambda data, tool: Sentence("The customer wrote meanwhile", f"“{clipped(data['text'])}”, waits"),
-    "message.refused": lambda data, tool: Sentence("The customer was told to wait", f"“{clipped(data['text'])}”"),
-    "subject.erased": lambda data, tool: Sentence("Data subject erased", "what concerns them cannot be read any more"),
-    "session.expired": lambda data, tool: Sentence("Expired", f"nothing happened for {long(data['idle'])}"),
-    "session.reopened": lambda data, tool: Sentence("Reopened", "somebody spoke again"),
+    "message.queued": lambda data, tool: Sentence("Message queued", f"“{clipped(data['text'])}”, waits"),
+    "message.refused": lambda data, tool: Sentence("Message refused", f"“{clipped(data['text'])}”"),
+    "subject.erased": lambda data, tool: Sentence("Data subject erased", "their data is unreadable"),
+    "session.expired": lambda data, tool: Sentence("Expired", f"no activity for {long(data['idle'])}"),
+    "session.reopened": lambda data, tool: Sentence("Reopened", "a new message arrived"),
     "session.paused": lambda data, tool: Sentence("Paused", data["reason"], "p"),
-    "session.resumed": lambda data, tool: Sentence("Goes on", "", "p"),
-    "session.cancelled": lambda data, tool: Sentence("Stopped for good", data["reason"], "p"),
-    "snapshot.recorded": lambda data, tool: Sentence(
-        "State recorded", f"it stands for the first {data['upto']} entries"
-    ),
-    "payload.pruned": lambda data, tool: Sentence("Words deleted", f"the term of {data['retention']} was over"),
+    "session.resumed": lambda data, tool: Sentence("Resumed", "", "p"),
+    "session.cancelled": lambda data, tool: Sentence("Ended by staff", data["reason"], "p"),
+    "snapshot.recorded": lambda data, tool: Sentence("State recorded", f"replaces the first {data['upto']} entries"),
+    "payload.pruned": lambda data, tool: Sentence("Text deleted", f"the retention of {data['retention']} ended"),
     "session.sealed": lambda data, tool: Sentence("Sealed", SEALED[data["why"]], "p" if data["by"] else ""),
     "session.ended": lambda data, tool: Sentence("Ended", data["reason"]),
-    "session.failed": lambda data, tool: Sentence("The agent cannot go on", data["reason"], "r"),
+    "session.failed": lambda data, tool: Sentence("The agent stopped with an error", data["reason"], "r"),
 }

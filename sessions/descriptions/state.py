@@ -9,15 +9,15 @@ from sessions.descriptions.values import MOST_FACTS, clipped, plain, value
 def _moved_chart(data: Data, tool: str) -> Sentence:
     """Where the chart stands, in its innermost state, and on what it moved."""
     if data.get("stopped"):
-        return Sentence("The chart was stopped", str(data["stopped"]), "r")
+        return Sentence("Workflow stopped", str(data["stopped"]), "r")
     here = [plain(name) for name in data["after"].get("configuration", ())][-1:]
     on = f"signal {data['event']}" if data.get("by") else data["event"] or "it begins"
-    return Sentence(f"Stands at {', '.join(here).lower() or 'nothing'}", on, "p" if data.get("by") else "")
+    return Sentence(f"Workflow state: {', '.join(here).lower() or 'none'}", on, "p" if data.get("by") else "")
 
 
 def _changed(data: Data, tool: str) -> Sentence:
     told = [f"{plain(write['path'])}: {_written(write)}" for write in data["writes"][:MOST_FACTS]]
-    return Sentence("Changed the state", clipped("; ".join(told)), "p")
+    return Sentence("State changed", clipped("; ".join(told)), "p")
 
 
 def _written(write: Data) -> str:
@@ -26,8 +26,8 @@ def _written(write: Data) -> str:
 
 
 def _contested(data: Data, tool: str) -> Sentence:
-    settles = "a person must settle it" if data["rule"] == "arbiter" else f"{data['quorum']} votes settle it"
-    return Sentence(f"{plain(data['path'])} is contested", f"{_proposal(data['proposal'])}; {settles}", "r")
+    settles = "a person must resolve it" if data["rule"] == "arbiter" else f"{data['quorum']} votes resolve it"
+    return Sentence(f"{plain(data['path'])} has conflicting values", f"{_proposal(data['proposal'])}; {settles}", "r")
 
 
 def _proposal(proposal: Data) -> str:
@@ -36,14 +36,14 @@ def _proposal(proposal: Data) -> str:
 
 def _settled(data: Data, tool: str) -> Sentence:
     if data["outcome"] == "withdrawn":
-        return Sentence("A contested value was let be", data.get("reason", ""))
+        return Sentence("Conflict withdrawn", data.get("reason", ""))
     held = value(data["value"][0]) if data.get("value") else "nothing"
-    return Sentence("Settled" if data["outcome"] == "arbitrated" else "Settled by votes", held, "p")
+    return Sentence("Resolved" if data["outcome"] == "arbitrated" else "Resolved by votes", held, "p")
 
 
 def _migrated(data: Data, tool: str) -> Sentence:
-    held = ", and stays there" if data.get("held") else ""
-    return Sentence("The state took another form", f"{data['schema']} {data['before']} to {data['after']}{held}")
+    held = ", pinned to this version" if data.get("held") else ""
+    return Sentence("State migrated", f"{data['schema']} {data['before']} to {data['after']}{held}")
 
 
 TELL: dict[str, Tell] = {
@@ -55,8 +55,6 @@ TELL: dict[str, Tell] = {
     "vote.cast": lambda data, tool: Sentence("Voted", data.get("reason", ""), "p"),
     "conflict.ended": _settled,
     "state.migrated": _migrated,
-    "value.proved": lambda data, tool: Sentence("Made a proof", f"{plain(data['path'])}: {value(data['value'])}"),
-    "state.pruned": lambda data, tool: Sentence(
-        "Cleared out what nothing reads", ", ".join(data["paths"][:MOST_FACTS])
-    ),
+    "value.proved": lambda data, tool: Sentence("Proof created", f"{plain(data['path'])}: {value(data['value'])}"),
+    "state.pruned": lambda data, tool: Sentence("Unused values removed", ", ".join(data["paths"][:MOST_FACTS])),
 }

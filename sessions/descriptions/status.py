@@ -16,55 +16,55 @@ class Doing(NamedTuple):
 
 
 DOING = {
-    SessionStatus.IDLE: Doing("quote", "Listening"),
+    SessionStatus.IDLE: Doing("quote", "Waiting for customer"),
     SessionStatus.EXPIRED: Doing("clock", "Expired"),
     SessionStatus.PLANNING: Doing("live", "Thinking"),
     SessionStatus.EXECUTING: Doing("tool", "Working"),
     SessionStatus.WAITING_FEEDBACK: Doing("decide", "Needs a decision"),
     SessionStatus.PAUSED: Doing("pause", "Paused"),
     SessionStatus.DONE: Doing("check", "Ended"),
-    SessionStatus.FAILED: Doing("warn", "Cannot go on"),
+    SessionStatus.FAILED: Doing("warn", "Failed"),
     SessionStatus.CANCELLED: Doing("stop", "Stopped"),
 }
-ASKED_FOR = Doing("person", "Asks for a person")
+ASKED_FOR = Doing("person", "Wants a human")
 WITH_A_PERSON = Doing("hand", "With a colleague")
 STANDS = {
-    SessionStatus.IDLE: "The agent waits for the customer.",
-    SessionStatus.EXPIRED: "Expired, reopens with the next message.",
-    SessionStatus.PLANNING: "The agent works out what to say or do.",
-    SessionStatus.EXECUTING: "The agent carries out a step.",
-    SessionStatus.WAITING_FEEDBACK: "A step waits for a person to decide.",
-    SessionStatus.PAUSED: "A person stopped it; it may go on.",
-    SessionStatus.DONE: "The conversation is over.",
-    SessionStatus.FAILED: "The agent cannot go on by itself.",
-    SessionStatus.CANCELLED: "A person stopped it for good.",
+    SessionStatus.IDLE: "The agent is waiting for the customer.",
+    SessionStatus.EXPIRED: "Expired. The next message reopens the session.",
+    SessionStatus.PLANNING: "The agent is planning the next step.",
+    SessionStatus.EXECUTING: "The agent is running a step.",
+    SessionStatus.WAITING_FEEDBACK: "A step needs approval.",
+    SessionStatus.PAUSED: "Paused by a person. It can be resumed.",
+    SessionStatus.DONE: "The conversation has ended.",
+    SessionStatus.FAILED: "Stopped by an error.",
+    SessionStatus.CANCELLED: "Ended by a person.",
 }
 OUTCOMES = {
     "pending": ("decide", "Needs a decision", ""),
     "approved": ("check", "Approved", ""),
     "edited": ("check", "Edited, approved", "people"),
     "rejected": ("x", "Rejected", ""),
-    "responded": ("quote", "Asked again", "people"),
-    "ignored": ("x", "Left alone", ""),
+    "responded": ("quote", "Sent back to revise", "people"),
+    "ignored": ("x", "Dismissed", ""),
     "expired": ("clock", "Expired", "time"),
     "withdrawn": ("undo", "Withdrawn", ""),
     "superseded": ("undo", "Replaced", ""),
     "failed": ("warn", "Failed", "risk"),
-    "unopposed": ("clock", "Held, then done", ""),
+    "unopposed": ("clock", "Done after delay", ""),
     "not_done": ("x", "Approved, not done", "risk"),
 }
 EXECUTIONS = {
-    "waiting": "Approved, not begun yet.",
-    "begun": "Begun.",
-    "unknown": "Begun. It is not known whether it happened.",
+    "waiting": "Approved, not started.",
+    "begun": "Started.",
+    "unknown": "Started. Outcome unknown.",
     "done": "Done.",
     "failed": "Failed.",
     "refused": "Approved, not done.",
     "withdrawn": "Approved, not done.",
-    "asked_again": "Not done under this approval: another approval is asked for.",
+    "asked_again": "Not done. A new approval is required.",
 }
 NOT_DONE = ("refused", "withdrawn")
-_SHOWN = {"tool": "Result", "summary": "In short", "customer": "Customer"}
+_SHOWN = {"tool": "Result", "summary": "Summary", "customer": "Customer"}
 _SPEAKERS = {"customer": "Caller", "agent": "Agent", "staff": "Colleague", "note": "Note"}
 
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 from sessions.descriptions.sentence import Data, Sentence, Tell
 from sessions.descriptions.values import clipped
 
-_ASKED = {"phrase": "in their own words", "tool": "the agent says so", "api": "asked from outside"}
+_ASKED = {"phrase": "in the customer's words", "tool": "reported by the agent", "api": "requested over the API"}
 _DROPPED = {
-    "taken_over": "a person had taken over",
+    "taken_over": "a person took over",
     "stopped": "the agent was stopped",
-    "spoken_over": "a colleague spoke",
+    "spoken_over": "a colleague replied",
 }
 
 
 def _taken(data: Data, tool: str) -> Sentence:
-    taken = "Taken from a colleague" if data.get("from_whom") else "Taken over"
+    taken = "Taken over from a colleague" if data.get("from_whom") else "Taken over"
     return Sentence(taken, data.get("reason", ""), "p")
 
 
 def _passed(data: Data, tool: str) -> Sentence:
-    told = "Passed on to a colleague" if data["to"] else "Passed on to whoever takes it"
+    told = "Transferred to a colleague" if data["to"] else "Transferred to the queue"
     return Sentence(told, data["reason"], "p")
 
 
@@ -28,18 +28,18 @@ def _guided(data: Data, tool: str) -> Sentence:
 
 
 def _dropped(data: Data, tool: str) -> Sentence:
-    return Sentence("An answer was dropped, not said", _DROPPED[data["because"]])
+    return Sentence("Reply discarded, not sent", _DROPPED[data["because"]])
 
 
 def _wanted(data: Data, tool: str) -> Sentence:
     about = _ASKED[data["source"]]
-    return Sentence("The customer asks for a person", f"{about}: {data['why']}" if data.get("why") else about, "r")
+    return Sentence("Human requested", f"{about}: {data['why']}" if data.get("why") else about, "r")
 
 
 def _assigned(data: Data, tool: str) -> Sentence:
     what = "A request" if data["request"] else "The session"
     whom = f"team {data['to'].removeprefix('team:')}" if data["to"].startswith("team:") else "a colleague"
-    told = f"{what} was given to {whom}" if data["to"] else f"{what} went back to the queue"
+    told = f"{what} assigned to {whom}" if data["to"] else f"{what} returned to the queue"
     return Sentence(told, ", ".join(data.get("why", ())), "p")
 
 
@@ -50,6 +50,6 @@ TELL: dict[str, Tell] = {
     "guidance.given": _guided,
     "model.dropped": _dropped,
     "session.human_requested": _wanted,
-    "session.human_withdrawn": lambda data, tool: Sentence("No person is needed any more", data["why"]),
+    "session.human_withdrawn": lambda data, tool: Sentence("Human request withdrawn", data["why"]),
     "work.assigned": _assigned,
 }

@@ -7,14 +7,14 @@ from sessions.descriptions.values import clipped
 
 TIMERS = {"remind": "Reminder set", "follow_up": "Follow-up set", "expire": "Set to expire"}
 FIRED = {
-    "told": ("Time is up", "the agent is reminded"),
-    "expired": ("Time is up", "the session expires"),
-    "passed": ("A timer passed", "what it was for did not apply any more"),
+    "told": ("Timer ended", "the agent is reminded"),
+    "expired": ("Timer ended", "the session expires"),
+    "passed": ("Timer skipped", "its reason no longer applied"),
 }
 SOURCES = {
     "entry": "something happened in a session",
-    "row": "a row changed elsewhere",
-    "schedule": "it was time",
+    "row": "a row changed in another application",
+    "schedule": "scheduled",
     "hook": "a webhook arrived",
 }
 
@@ -35,31 +35,31 @@ TELL: dict[str, Tell] = {
 
 ENDS = {
     "due": ("clock", "Waits"),
-    "fired": ("check", "Acted"),
-    "passed": ("right", "Had no reason to"),
-    "refused": ("x", "Did not act"),
+    "fired": ("check", "Fired"),
+    "passed": ("right", "Skipped"),
+    "refused": ("x", "Refused"),
     "failed": ("warn", "Failed"),
 }
 WHY = {
-    "condition_false": "its condition was not true",
-    "unreadable": "an expression could not be read on this",
-    "bad_value": "an expression gave no text where text was needed",
-    "too_deep": "its chain of triggers was as long as it may be",
-    "fires_on_itself": "it was the cause of its own cause",
-    "too_often": "it has acted as often in a day as it may",
-    "rate_limited": "it has acted as often lately as it may",
-    "switched_off": "it was off by then",
-    "trigger_queue_full": "as much was waiting for it as may",
-    "too_late": "it had waited for a week",
-    "no_session": "there is no open session like that",
-    "session_over": "the session was over",
-    "erased": "its words were erased",
+    "condition_false": "the condition was false",
+    "unreadable": "an expression failed on this event",
+    "bad_value": "an expression returned no text",
+    "too_deep": "the chain of triggers was too long",
+    "fires_on_itself": "the trigger caused itself",
+    "too_often": "the daily limit was reached",
+    "rate_limited": "the rate limit was reached",
+    "switched_off": "the trigger was off",
+    "trigger_queue_full": "the trigger's queue was full",
+    "too_late": "the event was older than a week",
+    "no_session": "no matching open session",
+    "session_over": "the session had ended",
+    "erased": "the text was erased",
     "by_hand": "by hand",
 }
 ON = {
     "entry": "An entry of a session",
     "row": "A changed row",
-    "schedule": "The clock",
+    "schedule": "Schedule",
     "hook": "A webhook",
 }
 

@@ -12,15 +12,16 @@ def _named(data: Data, tool: str) -> Sentence:
 
 def _put_back(data: Data, tool: str) -> Sentence:
     lasting = len(data.get("lasting", ())) + data.get("more", 0)
-    stays = f"; {lasting} effects are not undone" if lasting > 1 else "; one effect is not undone" if lasting else ""
-    return Sentence(f"Put back to entry {data['to'] - 1}", f"{data['reason']}{stays}", "p")
+    many = f"; {lasting} external effects are not undone" if lasting else ""
+    stays = "; one external effect is not undone" if lasting == 1 else many
+    return Sentence(f"Rolled back to entry {data['to'] - 1}", f"{data['reason']}{stays}", "p")
 
 
 TELL: dict[str, Tell] = {
     "checkpoint.named": _named,
     "session.rolled_back": _put_back,
     "session.forked": lambda data, tool: Sentence(f"Forked at entry {data['seq'] - 1}", data["reason"], "p"),
-    "message.drafted": lambda data, tool: Sentence("The agent would have said", f"“{clipped(data['text'])}”"),
-    "fork.promoted": lambda data, tool: Sentence("The fork took over", data["reason"], "p"),
-    "session.superseded": lambda data, tool: Sentence("Another version goes on", data["reason"], "p"),
+    "message.drafted": lambda data, tool: Sentence("Draft reply", f"“{clipped(data['text'])}”"),
+    "fork.promoted": lambda data, tool: Sentence("Fork promoted", data["reason"], "p"),
+    "session.superseded": lambda data, tool: Sentence("Replaced by another version", data["reason"], "p"),
 }

@@ -43,9 +43,9 @@ WORDS = {
 STANDS = {
     "open": "Open",
     "expired": "Expired",
-    "revoked": "Taken back",
+    "revoked": "Revoked",
     "erased": "Erased",
-    "file": "Handed out as a file",
+    "file": "Downloaded file",
 }
 
 
@@ -118,7 +118,7 @@ def _page(request: HttpRequest, session_id: UUID, *, address: str = "", refusal:
 def disclosure_revoke(request: HttpRequest, session_id: UUID, disclosure_id: UUID) -> HttpResponse:
     """Take a link back."""
     commands.revoke_disclosure(request.user, session_id, disclosure_id)
-    messages.success(request, "The link is taken back. Whoever has it sees that, and nothing else.")
+    messages.success(request, "Link revoked.")
     return redirect("session_disclosures", session_id)
 
 

@@ -31,7 +31,7 @@ from sessions.models.sessions import AgentSession, Export
 SECONDS = 2  # between two looks at what is being built
 STANDS = {
     Export.State.WAITING: ("clock", "Waits"),
-    Export.State.BUILDING: ("clock", "Is being built"),
+    Export.State.BUILDING: ("clock", "Building"),
     Export.State.DONE: ("check", "Ready"),
     Export.State.CANCELLED: ("stop", "Cancelled"),
     Export.State.FAILED: ("warn", "Failed"),
@@ -132,7 +132,7 @@ def _form(request: HttpRequest, typed: dict[str, str], refusal: Refused | None =
 def export_cancel(request: HttpRequest, export_id: UUID) -> HttpResponse:
     """Stop it, and delete what was built."""
     selection.cancel(request.user, export_id)
-    messages.success(request, "The export is cancelled; nothing of it is kept.")
+    messages.success(request, "Export cancelled and deleted.")
     return redirect("audit_exports")
 
 

@@ -32,11 +32,11 @@ LABELS = {
 WITH_RESULT = ("happened", "supply")
 DONE = {
     "happened": "Recorded: it happened.",
-    "not_happened": "It will be done now.",
-    "retry": "It will be tried again.",
-    "supply": "The session goes on with this result.",
-    "skip": "It is left out.",
-    "session": "The session is tried again.",
+    "not_happened": "The call will run now.",
+    "retry": "The call will be retried.",
+    "supply": "The session continues with this result.",
+    "skip": "Call skipped.",
+    "session": "The session will be retried.",
 }
 
 

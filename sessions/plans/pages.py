@@ -33,12 +33,12 @@ STATUSES = {
     "rejected": "Rejected",
     "skipped": "Not needed",
     "blocked": "Blocked",
-    "not begun": "Not begun",
+    "not begun": "Not started",
     "dropped": "Dropped",
 }
 TASK_STATUSES = {
     "open": "Open",
-    "running": "Under way",
+    "running": "Running",
     "done": "Done",
     "failed": "Failed",
     "dropped": "Dropped",
@@ -158,7 +158,7 @@ def _headline(found: plans_queries.PlanLine) -> str:
     if not done:
         return "Ended, nothing was done" if total else "Ended"
     if all(status in ("done", "skipped") for status in found.counts):
-        return "Carried out"
+        return "Completed"
     return f"Ended, {done} of {total} calls done"
 
 

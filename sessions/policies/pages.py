@@ -95,7 +95,7 @@ def session_grants(request: HttpRequest, session_id: UUID) -> HttpResponse:
                 raise
             refusal = error
         else:
-            messages.success(request, "The same goes on without asking, within these bounds.")
+            messages.success(request, "Standing approval given.")
             return redirect("session_grants", session_id)
     return _grants_page(request, session_id, refusal)
 
@@ -129,5 +129,5 @@ def grant_revoke(request: HttpRequest, session_id: UUID, grant_id: str) -> HttpR
         if refusal.status == 404:
             raise
         return _grants_page(request, session_id, refusal)
-    messages.success(request, "A person is asked again from now on.")
+    messages.success(request, "Standing approval ended.")
     return redirect("session_grants", session_id)

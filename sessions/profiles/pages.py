@@ -49,7 +49,7 @@ def customer_change(request: HttpRequest, customer_id: UUID, act: str) -> HttpRe
         raise Invalid(f"want one of {', '.join(_CHANGES)}", field="act")
     try:
         if isinstance(change(request, customer_id, request.POST), Proposal):
-            messages.success(request, "Proposed. It waits for other teams that serve this customer.")
+            messages.success(request, "Proposed. Waiting for other teams that serve this customer.")
     except Refused as refusal:
         if refusal.status == 404 or isinstance(refusal, PermissionDenied):
             raise

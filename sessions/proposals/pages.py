@@ -25,7 +25,7 @@ ICONS = {
     "withdrawn": "undo",
     "outdated": "x",
 }
-DONE = {"agree": "You agreed.", "reject": "You rejected it.", "withdraw": "Withdrawn."}
+DONE = {"agree": "You agreed.", "reject": "You rejected the proposal.", "withdraw": "Withdrawn."}
 
 
 @console

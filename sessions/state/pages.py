@@ -68,6 +68,6 @@ def _row(place: schemas.PlaceLine, data: dict[str, Any]) -> dict[str, Any]:
         "place": place,
         "name": descriptions_values.plain(place.path),
         "value": told,
-        "writers": writers or "nobody but the system",
+        "writers": writers or "only the system",
         "kind": KINDS.get(place.type, place.type),
     }

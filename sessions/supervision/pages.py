@@ -103,7 +103,7 @@ def stops(request: HttpRequest) -> HttpResponse:
         raise
     except Refused as refusal:
         return _stops(request, typed, refusal)
-    messages.success(request, "Stopped. Nothing new begins.")
+    messages.success(request, "Stopped. The AI starts nothing new.")
     return redirect("stops")
 
 
@@ -143,7 +143,7 @@ def _own_teams(user: Any) -> list[Team]:
 def stop_lift(request: HttpRequest, stop_id: UUID) -> HttpResponse:
     """Lift a stop; then the page of stops again."""
     stops_commands.lift(request.user, stop_id, request.POST.get("why", ""))
-    messages.success(request, "Lifted. What it held goes on.")
+    messages.success(request, "Resumed.")
     return redirect("stops")
 
 
@@ -187,7 +187,7 @@ def next_work(request: HttpRequest) -> HttpResponse:
     """The next thing to see to is theirs, with why; its page, or the wall where there is none."""
     found = assignments.next_work(request.user)
     if found is None:
-        messages.info(request, "Nothing waits for you.")
+        messages.info(request, "No work for you right now.")
         return redirect("decisions")
     messages.success(request, f"Why this one: {', '.join(found.why)}.")
     if found.request is not None:

@@ -22,7 +22,7 @@ from sessions.supervision import assignments
 from sessions.supervision import workload as lines
 from sessions.tools import registry as tools
 
-KEPT = "Kept. It counts for what is handed out from now on."
+KEPT = "Saved. The rules apply to new work."
 SPARE = 2  # empty rows for new rules
 CHANNELS = ("phone", "chat")
 

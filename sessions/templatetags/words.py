@@ -32,7 +32,7 @@ register.filter("one_line", characters.one_line)
 @register.filter
 def isolated(text: str) -> SafeString:
     """A text of others among our words: on one line, and it does not change the direction of ours."""
-    return format_html("<bdi>{}</bdi>", characters.one_line(text))
+    return format_html("<bdi>{}</bdi>", characters.one_line(str(text)))
 
 
 @register.filter

@@ -16,9 +16,9 @@ from sessions.http.frame import console
 from sessions.tool_pages import commands, queries
 
 EFFECTS = {
-    "pure": "Reads only",
-    "idempotent": "Changes; the same call twice changes once",
-    "once": "Changes, and is never tried again",
+    "pure": "Read-only",
+    "idempotent": "Idempotent: repeating the call has no further effect",
+    "once": "Not repeatable",
 }
 
 

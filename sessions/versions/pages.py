@@ -34,23 +34,23 @@ from sessions.versions import replays
 
 WHY = {
     "named": "Named",
-    "gate": "Before a decision was asked for",
-    "effect": "Before something was done",
-    "rest": "While the agent waited",
+    "gate": "Before an approval request",
+    "effect": "Before an external effect",
+    "rest": "While the agent was idle",
     "every": "Every hundred entries",
-    "rollback": "Before it was put back",
+    "rollback": "Before a rollback",
 }
-OUTCOMES = {"done": "Done", "failed": "Failed", "unknown": "Begun, result not known"}
+OUTCOMES = {"done": "Done", "failed": "Failed", "unknown": "Outcome unknown"}
 DONE = {
-    "name": "The point has its name.",
-    "rollback": "It was put back. The agent goes on from there.",
-    "compensate": "It is being undone, the newest first. What policy asks for waits for a decision.",
-    "fork": "This is the fork. The customer notices nothing.",
-    "promote": "It speaks to the customer now.",
-    "vote": "Your vote counts.",
-    "settle": "It is settled.",
+    "name": "Checkpoint named.",
+    "rollback": "Rolled back. The agent continues from there.",
+    "compensate": "Reversing calls started, newest first. Calls that need approval wait for a decision.",
+    "fork": "Fork created. The customer does not see it.",
+    "promote": "Promoted. This session replies to the customer now.",
+    "vote": "Vote recorded.",
+    "settle": "Conflict resolved.",
 }
-STANDING = {"open": "Waits", "voted": "Settled by votes", "arbitrated": "Settled", "withdrawn": "Let be"}
+STANDING = {"open": "Waits", "voted": "Resolved by votes", "arbitrated": "Settled", "withdrawn": "Withdrawn"}
 MOST_TOLD = 60  # sentences of one difference
 NOTICED = {"pad", "calls", "requests", "status", "failure", "ended_reason", "goals", "changes", "epoch"}
 NOTICED_OF_PLANS = {"version", "counts", "proposed"}  # the rest is what the agent keeps to follow the conversation

@@ -30,7 +30,7 @@ from sessions.stops import queries as stop_lines
 
 SHOWN = 100
 VIEWS = ("open", "closed")
-DONE = {"acknowledge": "You have it.", "take": "You have it now.", "close": "Closed."}
+DONE = {"acknowledge": "Acknowledged.", "take": "Reassigned to you.", "close": "Closed."}
 ABOUT_REQUESTS = ("deadline_near", "expired")
 
 
@@ -132,11 +132,9 @@ def _told(
 def _way(line: AlertLine, requests: set[str]) -> tuple[str, str]:
     """What to do, and where."""
     if line.session is None:
-        return ("See the stop", reverse("stops")) if line.name == stopping.EVERYWHERE else ("", "")
+        return ("View stop", reverse("stops")) if line.name == stopping.EVERYWHERE else ("", "")
     if line.about in requests:
-        return "Open the request", reverse("decision", args=[line.about])
+        return "Open request", reverse("decision", args=[line.about])
     if line.why in ("stuck", "not_recovered"):
-        return "Step in", reverse("stuck_session", args=[line.session])
-    return ("Take it over" if line.why == "wants_person" else "Open the session"), reverse(
-        "session", args=[line.session]
-    )
+        return "Repair", reverse("stuck_session", args=[line.session])
+    return ("Take over" if line.why == "wants_person" else "Open session"), reverse("session", args=[line.session])

@@ -134,4 +134,4 @@ def test_r18_the_part_of_a_text_that_is_not_said_is_on_record():
     (answer,) = world.events(ev.ModelAnswered)
     assert (len(said.text), answer.cut) == (core.MAX_TEXT, 1_234)
     sentence = descriptions_entries.entry("model.answered", {"calls": (), "cut": answer.cut})
-    assert "the last 1,234 characters were not said" in sentence.about
+    assert "the last 1,234 characters were not sent" in sentence.about

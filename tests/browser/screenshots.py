@@ -99,7 +99,7 @@ def prepare(page: Page) -> Story:
     session = page.locator("#card-h a[href*=sessions]").get_attribute("href") or ""
     page.get_by_label("Amount").fill(f"{int(amount[1].replace(',', '')) - 100:,}.00")
     expect(page.locator("#differences")).to_contain_text("You change the amount")
-    page.get_by_label("Reason or note").fill("A hundred less, as the caller said at the end.")
+    page.get_by_label("Note (required").fill("A hundred less, as the caller said at the end.")
     page.get_by_role("button", name="Approve").click()
     expect(page.locator("#notes")).to_contain_text("Edited, approved")
     page.goto(session)
@@ -115,7 +115,7 @@ def pictures(page: Page, told: Story, folder: Path, suffix: str) -> None:
         page.goto(address)
         if name == "decision":
             page.get_by_label("Amount").fill(told.amount)
-            page.get_by_label("Reason or note").fill("The caller said it three times.")
+            page.get_by_label("Note (required").fill("The caller said it three times.")
         take(page, folder, f"{name}-{suffix}")
     for name, address in (
         ("decided", "/decisions/?view=decided"),

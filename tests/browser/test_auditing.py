@@ -30,11 +30,11 @@ def test_an_admin_gives_and_takes_back_a_grant_without_javascript(desk: Desk):
     page.goto("/audit/grants/")
     page.get_by_label("Until the beginning of").fill("2027-03-01")
     page.get_by_label("Why").fill("Spot check.")
-    page.get_by_role("button", name="Give the grant").click()
+    page.get_by_role("button", name="Give access").click()
     expect(page.get_by_role("status").first).to_contain_text("It ends by itself")
     row = page.locator("tr", has_text="Spot check.")
     row.get_by_role("button").click()
-    expect(row).to_contain_text("Taken back")
+    expect(row).to_contain_text("Revoked")
 
 
 def test_who_read_a_session_is_found_by_its_reader_and_kind(desk: Desk, read: Call):

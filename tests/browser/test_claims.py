@@ -15,10 +15,10 @@ def test_a_key_claims_and_a_colleague_sees_it_and_takes_it(desk: Desk, demo: Dem
         page.goto(f"/decisions/{call.request()}/")
         live(page)
     mine.keyboard.press("c")
-    expect(mine.locator("#claimed")).to_contain_text("You are on it")
-    expect(theirs.locator("#claimed[data-claim=other]")).to_contain_text("is on it")
+    expect(mine.locator("#claimed")).to_contain_text("Claimed by you")
+    expect(theirs.locator("#claimed[data-claim=other]")).to_contain_text("has claimed this")
     theirs.locator("#claim").click()
-    expect(mine.locator("#claimed")).to_contain_text("took it from you")
+    expect(mine.locator("#claimed")).to_contain_text("took over your claim")
     assert was_not_reloaded(mine)
 
 
@@ -28,5 +28,5 @@ def test_the_first_edit_claims_what_nobody_has(desk: Desk, demo: Demo):
     page.goto(f"/decisions/{call.request()}/")
     live(page)
     page.locator("#reason").fill("The caller said nineteen hundred.")
-    expect(page.locator("#claimed")).to_contain_text("You are on it")
+    expect(page.locator("#claimed")).to_contain_text("Claimed by you")
     expect(page.locator("#reason")).to_have_value("The caller said nineteen hundred.")

@@ -19,7 +19,7 @@ def test_a_one_time_link_signs_in_once(desk: Desk, demo: Demo):
     expect(page.get_by_role("heading", level=1)).to_have_text("Live")
     desk.complaints.expect("410")
     assert other.goto(link).status == 410
-    expect(other.get_by_role("heading", level=1)).to_have_text("This link no longer signs anybody in")
+    expect(other.get_by_role("heading", level=1)).to_have_text("This sign-in link is no longer valid")
 
 
 def test_the_wall_changes_without_reload(desk: Desk, demo: Demo):
@@ -54,7 +54,7 @@ def approves_less(page: Page) -> None:
     differs = page.locator("#differences")
     expect(differs).to_contain_text("You change the amount from $1,300.00 to $1,250.00.")
     expect(differs).to_contain_text("Said $1,300.00, sends $1,250.00.")
-    page.get_by_label("Reason or note").fill("The caller said twelve fifty.")
+    page.get_by_label("Note (required").fill("The caller said twelve fifty.")
     page.get_by_role("button", name="Approve $1,250.00").click()
     expect(page.locator("#notes")).to_contain_text("Edited, approved")
 
@@ -87,12 +87,12 @@ def exports(page: Page, receipt: str, folder: Path) -> None:
     """Takes the proof out at the audit page, and checks it."""
     page.get_by_role("link", name="Audit", exact=True).last.click()
     page.get_by_text("With personal values").click()
-    page.get_by_label("Personal values").select_option("Shown, for the reason below")
-    page.get_by_label("Reason, recorded with your name").fill("A complaint about the amount.")
+    page.get_by_label("Personal values").select_option("Shown")
+    page.get_by_label("Reason (recorded under your name)").fill("A complaint about the amount.")
     with page.expect_download() as bundle:
         page.get_by_role("button", name="Export").click()
     with page.expect_download() as key:
-        page.get_by_role("link", name="The log's key").click()
+        page.get_by_role("link", name="Log key").click()
     bundle.value.save_as(folder / "bundle.zip")
     key.value.save_as(folder / "key")
     verify(folder / "bundle.zip", folder / "key")

@@ -26,7 +26,7 @@ def test_a_supervisor_exports_many_without_javascript(desk: Desk, demo: Demo, ca
     page.goto("/audit/exports/")
     page.get_by_role("link", name="New export").click()
     page.get_by_label("Agent").select_option("bank")
-    page.get_by_role("button", name="Begin the export").click()
+    page.get_by_role("button", name="Start export").click()
     expect(page.get_by_role("status").first).to_contain_text("being packed")
     row = page.locator("tbody tr").first
     expect(row).to_contain_text("Ready", timeout=60_000)  # the page loads itself anew by a header

@@ -201,7 +201,7 @@ def test_the_charts_and_a_customers_profile(desk: Desk, asked: Call):
     page.get_by_role("link", name="Customer").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(asked.person.name)
     found += faults(page, "a customer")
-    for each in page.locator("summary", has_text="Change it").all():
+    for each in page.locator("summary", has_text="Change preference").all():
         each.click()
     assert [*found, *faults(page, "a customer, every form open")] == []
 
@@ -225,12 +225,12 @@ def test_a_session_is_paused_and_resumed_on_its_page_without_reload_elsewhere(de
     page = desk.person("supervisor")
     page.goto(f"/sessions/{call.id}/")
     live(page)
-    page.get_by_text("Pause it, or stop it for good").click()
+    page.get_by_text("Pause or end").click()
     found = list(faults(page, "the form that stops a session"))
-    page.get_by_label("Why it should stop").fill("The customer is at the counter.")
+    page.get_by_label("Reason").fill("The customer is at the counter.")
     page.get_by_role("button", name="Pause").click()
-    expect(page.locator("#rail")).to_contain_text("A person stopped it; it may go on.")
-    expect(other.locator("#stop-paused")).to_contain_text("nothing is begun")
+    expect(page.locator("#rail")).to_contain_text("Paused by a person. It can be resumed.")
+    expect(other.locator("#stop-paused")).to_contain_text("The agent starts nothing new")
     assert [*found, *faults(page, "a paused session")] == []
     other.get_by_role("button", name="Resume").click()
     expect(other.locator("#stop-paused")).to_have_count(0)
@@ -274,8 +274,8 @@ def test_playing_a_caller(desk: Desk, demo: Demo):
     found = visit(page, "/chat/")
     page.get_by_label("Customer's number").fill(demo.call().person.id)
     page.get_by_role("button", name="Call").click()
-    page.get_by_label("Say to the agent").fill("Hello, how much do I have in checking?")
-    page.get_by_role("button", name="Say it").click()
+    page.get_by_label("Message to the agent").fill("Hello, how much do I have in checking?")
+    page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("log")).to_contain_text("There is")
     assert [*found, *faults(page, "a chat")] == []
 

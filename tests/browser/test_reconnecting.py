@@ -54,7 +54,7 @@ def test_nobody_decides_before_the_page_is_connected(desk: Desk, demo: Demo):
     page.goto(f"/decisions/{request}/")
     expect(page.locator("#off")).to_be_visible()
     expect(page.locator("#lost")).to_contain_text("Not connected yet.")
-    for name in ("Approve", "Reject", "Ask again"):
+    for name in ("Approve", "Reject", "Ask agent to revise"):
         expect(page.get_by_role("button", name=name)).to_be_disabled()
 
 

@@ -11,7 +11,7 @@ from tests.browser.test_pages import faults, visit
 def test_the_pages_of_tools_and_a_servers_offers(desk: Desk):
     page = desk.person("admin")
     found = visit(page, "/tools/", "/tools/transfer/", "/tools/servers/crm/")
-    page.get_by_role("button", name="Ask what it offers now").click()
+    page.get_by_role("button", name="Refresh tools").click()
     expect(page.get_by_role("heading", name="lookup")).to_be_visible()
     found += faults(page, "what a server offers")
     page.get_by_role("button", name="Accept lookup, version 1").focus()

@@ -265,8 +265,8 @@ def test_a_policy_and_a_held_head_are_held_against_it(page: Page, tmp_path: Path
     witness = world.Witness()
     policy.write_text(f"log {KEY}\nwitness w {witness.vkey()}\nquorum w\n")
     held.write_bytes(world.GlobalLog(leaves=[b"another history"]).checkpoint())
-    page.get_by_label("Or a file that holds it").set_input_files(policy)
-    page.get_by_text("3. What else you hold against it").click()
+    page.get_by_label("Or a key file").set_input_files(policy)
+    page.get_by_text("3. Additional checks").click()
     page.get_by_label("An older head of the log").set_input_files(held)
     verify(page, bundle(tmp_path, world.export(world.chatter(1))))
     expect(page.locator("#failures tbody")).to_contain_text("the policy asks for w")
@@ -278,8 +278,8 @@ def test_what_is_missing_is_said_beside_its_field(page: Page, tmp_path: Path):
     expect(page.get_by_text("Choose the exported file first.")).to_be_visible()
     expect(page.get_by_label("The exported file")).to_be_focused()
     verify(page, bundle(tmp_path, b"x"))
-    expect(page.get_by_text("Without a key nothing can be verified.")).to_be_visible()
-    expect(page.get_by_label("The log's key")).to_be_focused()
+    expect(page.get_by_text("A key is required.")).to_be_visible()
+    expect(page.get_by_label("Log key")).to_be_focused()
 
 
 def test_an_export_of_many_sessions_lists_them_and_a_proof_is_told_from_an_export(page: Page, tmp_path: Path):

@@ -25,7 +25,7 @@ def reload_until(page: Page, text: str, seconds: float = 15.0) -> None:
 def approve(page: Page, amount: str, reason: str) -> None:
     """Fill the card in and send it."""
     page.get_by_label("Amount").fill(amount)
-    page.get_by_label("Reason or note").fill(reason)
+    page.get_by_label("Note (required").fill(reason)
     page.get_by_role("button", name="Approve").click()
 
 
@@ -72,12 +72,12 @@ def test_an_edit_that_cannot_be_is_refused_beside_its_field_and_nothing_is_lost(
         expect(row).to_contain_text(wanted)
         expect(page.get_by_label("Amount")).to_have_value(amount)
         expect(page.get_by_label("Amount")).to_have_attribute("aria-invalid", "true")
-        expect(page.get_by_label("Reason or note")).to_have_value("As agreed.")
+        expect(page.get_by_label("Note (required")).to_have_value("As agreed.")
         expect(page.get_by_role("alert").first).to_contain_text("Nothing was decided yet")
     approve(page, "1,250", "")
     expect(page.locator("#why")).to_contain_text("Type a note: it is needed to edit, reject or pass on.")
-    expect(page.get_by_label("Reason or note")).to_be_focused()
-    expect(page.get_by_label("Reason or note")).to_be_in_viewport()
+    expect(page.get_by_label("Note (required")).to_be_focused()
+    expect(page.get_by_label("Note (required")).to_be_in_viewport()
     assert demo.moved(call.person) == []
 
 

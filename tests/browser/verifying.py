@@ -75,7 +75,7 @@ def opened(page: Page) -> Page:
 def verify(page: Page, bundle: Path | list[Path], key: str = "") -> None:
     """Fill the form and press the button."""
     page.get_by_label("The exported file").set_input_files(bundle)
-    page.get_by_label("The log's key").fill(key)
+    page.get_by_label("Log key").fill(key)
     page.get_by_role("button", name="Verify", exact=True).click()
 
 

@@ -67,6 +67,6 @@ def test_a_decision_says_who_proposed_what_was_decided():
 def test_a_decision_says_that_too_few_people_could_approve():
     asked = entry(1, "approval.requested", {**(STORY[1].event or {}), "quorum": 2, "approvers_missing": 1})
     page = report.render(HEAD, [STORY[0], asked, STORY[2]]).html.decode()
-    told = "Needs 2 people; only 1 could approve it when it was asked."
+    told = "Needs 2 people; only 1 could approve it at the time of the request."
     assert told in page.split("What people decided")[1].split("Everything that happened")[0]
     assert told in page.split("Everything that happened")[1]

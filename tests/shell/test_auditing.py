@@ -253,7 +253,7 @@ def test_an_admin_gives_and_takes_back_a_grant_by_the_page():
     made = AccessGrant.objects.get()
     assert "Runs" in adam.get(reverse("audit_grants")).content.decode()
     adam.post(reverse("audit_grant_revoke", args=[made.pk]))
-    assert "Taken back" in adam.get(reverse("audit_grants")).content.decode()
+    assert "Revoked" in adam.get(reverse("audit_grants")).content.decode()
 
 
 def test_entries_of_the_whole_organization_are_for_who_audits_all_teams():

@@ -197,7 +197,7 @@ def test_a_request_that_is_asked_again_links_the_one_before_with_its_end(bank):
     said = card(cast.browser(cast.alice()), second.id).id("said")
     ended = approvals_queries.request_line(cast.alice(), first.id).ended_at
     before = next(node for node in said.all("li") if node.attrs.get("class") == "cut")
-    assert "Asked before: Expired" in before.text()
+    assert "Earlier request: Expired" in before.text()
     assert f"{ended:%H:%M:%S}" in before.text()
     assert [node.attrs["href"] for node in before.all("a")] == [reverse("decision", args=[first.id])]
     assert "I want to move $1,200.00" in said.text()  # from before the request before

@@ -56,7 +56,7 @@ def test_the_money_goes_back_by_a_transfer_of_its_own_once_somebody_orders_it(ba
     session = put_back()
     before = bank.transfers("C-1001")
     page = cast.browser(cast.alice()).get(reverse("versions", args=[session])).content.decode()
-    assert "Still stands outside" in page
+    assert "External effects that remain" in page
     pressed(session)
     approved_all(session)
     after = bank.transfers("C-1001")[len(before) :]

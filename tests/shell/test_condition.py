@@ -131,8 +131,8 @@ def test_auditors_and_admins_read_on_the_page_how_the_log_is_kept_up(elected):
     new_log()
     elected._tried()
     text = read(cast.browser(cast.adam()).get("/audit/downtimes/").content).text()
-    assert "Sequencer Runs" in text
-    assert "None is configured" in text
+    assert "Sequencer Running" in text
+    assert "None configured" in text
     assert cast.browser(cast.vera()).get("/audit/downtimes/").status_code == 403
 
 

@@ -174,7 +174,7 @@ def test_a_plan_of_which_nothing_was_done_is_not_called_carried_out():
     for calls, headline in (
         ([step("fail", "state.a", name="a"), step("wait", name="†state.a.name")], "Ended, nothing was done"),
         ([step("fail", name="a"), step("wait", name="b")], "Ended, 1 of 2 calls done"),
-        ([step("wait", name="b")], "Carried out"),
+        ([step("wait", name="b")], "Completed"),
     ):
         plans_commands.propose_plan(cast.alice(), session, calls=calls)
         work()
@@ -201,7 +201,7 @@ def test_goals_are_named_and_changed_on_the_page_of_the_plan():
     for form in ({"op": "burn"}, {"op": "change"}, {"op": "add", "title": ""}, {"op": "change", "status": "no"}):
         assert post(**form, task="ask-for-papers", version=5).status_code == 400
     assert cast.browser(cast.vera()).post(f"/sessions/{session}/plan/goals/", {"op": "set"}).status_code == 403
-    assert "Change the goals" not in cast.browser(cast.vera()).get(f"/sessions/{session}/plan/").content.decode()
+    assert "Change goals" not in cast.browser(cast.vera()).get(f"/sessions/{session}/plan/").content.decode()
 
 
 def test_the_bank_holds_no_data_until_somebody_adds_some(bank):

@@ -94,7 +94,7 @@ def test_on_its_page_it_is_lent_and_given_back_without_a_script():
     assert "Bob" in read(alice.get("/decisions/lent/").content).text()
     given = Delegation.objects.get()
     alice.post(f"/decisions/lent/{given.pk}/end/")
-    assert "Taken back" in read(bob.get("/decisions/lent/").content).text()
+    assert "Revoked" in read(bob.get("/decisions/lent/").content).text()
 
 
 def test_the_page_says_what_was_wrong_and_keeps_what_was_typed():

@@ -48,9 +48,9 @@ from tests.shell.test_pages_decisions import card, send
 from tests.shell.test_terms import due
 
 pytestmark = pytest.mark.django_db(transaction=True)
-TOO_FEW = "Needs 2 people; only 1 could approve it when it was asked."
+TOO_FEW = "Needs 2 people; only 1 could approve it at the time of the request."
 SENT = f"{TOO_FEW} Sent to the team's deputies: Charlie."
-NONE_NAMED = f"{TOO_FEW} No deputy of the team may approve it. It expires unless the team names one."
+NONE_NAMED = f"{TOO_FEW} No deputy of the team may approve it. It expires unless the team names a deputy."
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +178,9 @@ def test_nobody_decided_it_expires_by_name_on_page_api_and_in_the_report(bank):
     ended = line(request)
     assert ended.state == "expired"
     assert ended.because.startswith("too few people could approve it, 1 of 2 when it was asked")
-    assert "Too few people could approve it." in card(cast.browser(cast.alice()), request).id("settled").text()
+    assert (
+        "Too few people were allowed to approve it." in card(cast.browser(cast.alice()), request).id("settled").text()
+    )
     body = Api(cast.alice()).get(f"/requests/{request}").json()
     assert (body["approvers_missing"], body["too_few"], body["because"]) == (1, TOO_FEW, ended.because)
 
@@ -317,7 +319,7 @@ def test_a_delay_that_a_person_undoes_goes_to_the_deputies(monkeypatch):
     tell()
     assert (line(request).too_few, len(delivered(deputy))) == (SENT, 1)
     assert (
-        "wrong account; Lacks 1 who may approve it"
+        "wrong account; 1 approvers missing"
         in descriptions_entries.entry(
             "request.undone", events(line(request).session, "request.undone")[0], "transfer"
         ).about
@@ -443,7 +445,7 @@ def test_the_teams_page_warns_beforehand_and_names_who_may():
     cast.alice()
     assert "Tier 2 needs 2 people; this team has 1 who may approve (Alice)." in panel(cast.adam()).text()
     cast.bob()
-    assert "The team has enough people" in panel(cast.adam()).text()
+    assert "The team has enough approvers" in panel(cast.adam()).text()
     until = now() + timedelta(hours=1)
     rights = [Permission.DECIDE, Permission.DECIDE_TIER3]
     delegations.give(cast.bob(), cast.alice(), cast.retail(), until=until, reason="lunch", permissions=rights)
@@ -451,16 +453,16 @@ def test_the_teams_page_warns_beforehand_and_names_who_may():
 
 
 def test_a_team_without_anybody_is_told_so():
-    assert "nobody in this team may approve." in panel(cast.adam()).text()
+    assert "no one in this team may approve." in panel(cast.adam()).text()
 
 
 def test_on_the_page_a_deputy_is_named_and_removed_without_a_script():
     user, adam = charlie(), cast.browser(cast.adam())
-    assert "No deputies are named" in panel(cast.adam()).text()
+    assert "No deputies" in panel(cast.adam()).text()
     body = {"user": str(user.pk), "team": str(cast.retail().pk)}
     assert adam.post(reverse("desk_deputy"), body).status_code == 302
     shown = panel(cast.adam()).text()
-    assert ("Charlie" in shown, "Remove" in shown, "No deputies are named" in shown) == (True, True, False)
+    assert ("Charlie" in shown, "Remove" in shown, "No deputies" in shown) == (True, True, False)
     assert "Remove" not in panel(cast.alice()).text()  # who takes over reads it and names nobody
     made = Deputy.objects.get()
     assert cast.browser(cast.alice()).post(reverse("desk_deputy_remove", args=[made.pk])).status_code == 403

@@ -55,9 +55,9 @@ def test_a_request_for_others_is_in_the_queue_with_whose_it_is(asking):  # noqa:
     request = asking(reviewers=("user:bob",))
     cast.bob()
     page = read(cast.browser(cast.alice()).get(reverse("decision", args=[request])).content)
-    assert "It is for user bob. Bob may." in page.id(f"q-{request}").text()
-    assert "You may read this, not decide it." in page.id("notes").text()
-    assert page.id("queue").text().count("0 you can decide") == 1
+    assert "It is for user bob. Allowed: Bob." in page.id(f"q-{request}").text()
+    assert "View only: you may not decide this request." in page.id("notes").text()
+    assert page.id("queue").text().count("0 for you") == 1
     told = Api(cast.vera()).get(f"/requests/{request}").json()
     assert (told["may_decide"], told["who_may"]) == (False, ["Bob"])
     assert told["why_not"] == "Tier 2 needs the permission decide."
@@ -98,7 +98,7 @@ def test_a_session_is_given_by_form_and_a_team_of_whom_nobody_may_is_refused(ban
     give = reverse("session_supervise", args=[session, "assign"])
     assert browser.post(give, {"to": "bob"}).status_code == 302
     assert AgentSession.objects.get(pk=session).assigned_to == cast.bob().actor
-    assert "Bob is to see to it" in " ".join(browser.get(reverse("session", args=[session])).content.decode().split())
+    assert "Bob is assigned" in " ".join(browser.get(reverse("session", args=[session])).content.decode().split())
     with pytest.raises(PermissionDenied):
         assignment.assign(cast.alice(), session, "team:cards", holder=cast.bob().actor)
     assert cast.browser(cast.vera()).post(give, {"to": "alice"}).status_code == 403
@@ -111,13 +111,13 @@ def test_an_admin_sets_who_can_do_what_and_which_work_wants_it_on_the_page_of_th
     adam.post(reverse("desk_skills"), {"of": "bob", "skills": "Spanish, large  payments"})
     rules = {"by": ["tool", "agent"], "value": ["transfer", "bank"], "skill": ["large payments", ""]}
     told = adam.post(reverse("desk_wanted"), {"team": "retail", **rules}, follow=True).content.decode()
-    assert "Kept." in told
+    assert "Saved." in told
     (wanted,) = workload.wanted(cast.adam())
     assert [(rule.by, rule.value, rule.skill) for rule in wanted.rules] == [("tool", "transfer", "large payments")]
     (line_of_bob,) = [each for each in workload.desk(cast.alice()) if each.user == "bob"]
     assert line_of_bob.skills == ["large payments", "spanish"]
     alice = cast.browser(cast.alice())
-    assert "wants large payments" in read(alice.get(reverse("desk")).content).id("wants-retail").text()
+    assert "needs large payments" in read(alice.get(reverse("desk")).content).id("wants-retail").text()
     assert alice.post(reverse("desk_skills"), {"of": "bob", "skills": ""}).status_code == 403
     assert cast.browser(cast.vera()).get(reverse("desk")).status_code == 403
 

@@ -72,7 +72,7 @@ def test_a_link_shows_the_entry_its_proof_and_nothing_else():
     page = look(shared(session).token)
     assert page.status_code == 200
     assert WORD in text(page)
-    assert "The proof holds." in text(page)
+    assert "Proof valid." in text(page)
     assert "Quokkaburra" not in text(page)
     assert CUSTOMER not in text(page)
     file = look(shared(session).token, "shared_file")
@@ -104,7 +104,7 @@ def test_a_shared_session_that_goes_on_shows_what_was_shared():
     token = shared(session, What.SESSION).token
     conversation_commands.say(cast.cleo(), session, "Said later")
     page = look(token)
-    assert "The proof holds." in text(page)
+    assert "Proof valid." in text(page)
     assert "Said later" not in text(page)
 
 
@@ -283,7 +283,7 @@ def test_the_page_makes_a_link_tells_it_once_and_takes_it_back():
     assert "the ombudsman asked" in text(browser.get(address))
     row = Disclosure.objects.get()
     assert browser.post(reverse("disclosure_revoke", args=[session, row.pk])).status_code == 302
-    assert "Taken back" in text(browser.get(address))
+    assert "Revoked" in text(browser.get(address))
     assert browser.post(address, {**wanted, "reason": ""}).status_code == 422
     assert browser.post(address, {**wanted, "what": "all"}).status_code == 422
     file = browser.post(address, {**wanted, "how": "file"})

@@ -65,12 +65,12 @@ def test_a_session_that_goes_on_meanwhile_does_not_expire(bank, impatient):
 def test_pages_say_that_it_expired_and_reopens_with_the_next_message(bank, impatient):
     session, alice = expired(), cast.browser(cast.alice())
     page = read(alice.get(reverse("session", args=[session])).content)
-    assert "Expired, reopens with the next message." in page.text()
+    assert "Expired. The next message reopens the session." in page.text()
     assert session not in {line.id for line in session_lines.live_sessions(cast.alice())}
     listed = read(alice.get(reverse("sessions") + "?status=expired").content)
     assert "Expired" in listed.id("main").text()
     story = read(alice.get(reverse("session_audit", args=[session])).content).text()
-    assert "nothing happened for 1 second" in story
+    assert "no activity for 1 second" in story
 
 
 def test_the_setting_counts_for_agents_that_say_nothing(settings):
@@ -85,7 +85,7 @@ def test_a_length_of_time_is_told_in_the_unit_that_it_fills():
     told = [
         descriptions_entries.entry("session.expired", {"idle": seconds}).about for seconds in (1, 59, 60, 7200, 86_400)
     ]
-    assert [text.removeprefix("nothing happened for ") for text in told] == [
+    assert [text.removeprefix("no activity for ") for text in told] == [
         "1 second",
         "59 seconds",
         "1 minute",

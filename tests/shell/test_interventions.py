@@ -72,10 +72,10 @@ def test_a_doubted_call_is_counted_listed_and_settled_on_its_page(once):
     listed = browser.get(reverse("stuck")).content.decode()
     assert f'href="{reverse("stuck_session", args=[session])}"' in listed
     page = browser.get(reverse("stuck_session", args=[session])).content.decode()
-    assert "nobody knows whether it happened" in page
+    assert "its outcome is unknown" in page
     sent = {"call": call, "reason": "asked the branch", "result": json.dumps(KNOWN), "key": "k"}
     answer = browser.post(reverse("stuck_step_in", args=[session, "happened"]), sent, follow=True)
-    assert "Nothing is stuck here" in answer.content.decode()
+    assert "Nothing is blocked" in answer.content.decode()
     assert AgentSession.objects.get(pk=session).stuck == 0
     (told,) = events(session, "call.intervened")
     assert (told["how"], told["by"], told["reason"]) == ("happened", cast.alice().actor, "asked the branch")

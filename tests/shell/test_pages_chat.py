@@ -50,20 +50,22 @@ def test_supervisor_and_customer_read_until_when_a_call_is_tried_again(bank, mon
 
     monkeypatch.setattr("demo.bank_agent.tools._bank", away)
     chat = reverse("chat_with", args=[session])
-    assert "We try again until" not in read(cast.browser(cast.cleo()).get(chat).content).text()
+    assert "The agent retries until" not in read(cast.browser(cast.cleo()).get(chat).content).text()
     approvals_commands.decide(cast.bob(), request.id, approvals_commands.Decision("approve", seen=request.digest))
     work()
     failed = events(session, "tool.failed")[0]
     page = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content)
-    assert f"no connection, will be tried again until {failed['retry_until'][11:19]}" in page.text()
-    assert "It has not worked yet. We try again until" in read(cast.browser(cast.cleo()).get(chat).content).text()
+    assert f"no connection, will be retried until {failed['retry_until'][11:19]}" in page.text()
+    assert (
+        "The last attempt failed. The agent retries until" in read(cast.browser(cast.cleo()).get(chat).content).text()
+    )
 
 
 def test_hanging_up_ends_the_session(bank):
     client = cast.browser(cast.cleo())
     address = called(client)
     client.post(f"{address}say/", {"act": "end"})
-    assert "The call is over." in read(client.get(address).content).text()
+    assert "The call has ended." in read(client.get(address).content).text()
     answer = client.post(f"{address}say/", {"text": "Hello?", "act": "say"})
     assert answer.status_code == 409
     assert "Hello?" in read(answer.content).id("composer").text()

@@ -70,25 +70,25 @@ def test_settings_of_every_kind_are_typed_and_taken_back():
     assert held["own_limit"] == {"minor": 120_000, "currency": "USD"}
     assert (held["answers"], held["careful_with_payees"]) == ("brief", True)
     assert "$1,200.00" in page(customer).id("preference-own_limit").text()
-    send(page(customer), customer, "settings", "Take back", preference="own_limit")
-    assert "Nothing counts now." in page(customer).id("preference-own_limit").text()
+    send(page(customer), customer, "settings", "Clear preference", preference="own_limit")
+    assert "No active preferences." in page(customer).id("preference-own_limit").text()
 
 
 def test_what_was_learned_is_rated_refused_allowed_and_forgotten_by_buttons(bank):
     session, customer = agreed_customer()
     say(session, "That is too long.")
     swept()
-    assert send(page(customer), customer, "feedback", "Does not fit").status_code == 302
-    assert "Nothing counts now." in page(customer).id("preference-answers").text()
-    assert send(page(customer), customer, "refusals", "Never learn this value").status_code == 302
-    assert "brief must not be learned." in page(customer).id("preference-answers").text()
-    assert send(page(customer), customer, "refusals", "Allow again").status_code == 302
+    assert send(page(customer), customer, "feedback", "Incorrect").status_code == 302
+    assert "No active preferences." in page(customer).id("preference-answers").text()
+    assert send(page(customer), customer, "refusals", "Block value").status_code == 302
+    assert "Blocked: brief" in page(customer).id("preference-answers").text()
+    assert send(page(customer), customer, "refusals", "Allow learning").status_code == 302
     say(session, "In short!")
     swept()
     assert "brief" in page(customer).id("preference-answers").text()
-    assert send(page(customer), customer, "forget", "Forget what was learned").status_code == 302
-    assert "Nothing counts now." in page(customer).id("preference-answers").text()
-    assert send(page(customer), customer, "forget", "Forget everything").status_code == 302
+    assert send(page(customer), customer, "forget", "Delete learned values").status_code == 302
+    assert "No active preferences." in page(customer).id("preference-answers").text()
+    assert send(page(customer), customer, "forget", "Delete everything").status_code == 302
     assert "Past transfers" not in page(customer).text()
 
 
@@ -96,7 +96,7 @@ def test_a_button_pressed_twice_acts_once():
     _, customer = agreed_customer()
     tree = page(customer)
     for _ in range(2):
-        assert send(tree, customer, "refusals", "Never learn this").status_code == 302
+        assert send(tree, customer, "refusals", "Block learning").status_code == 302
     kinds = [entry.kind for entry in seen.profile_entries(cast.alice(), customer)]
     assert kinds.count("profile.refused") == 1
 

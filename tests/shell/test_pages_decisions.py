@@ -71,7 +71,7 @@ def test_a_changed_amount_is_an_edit_in_whole_cents(bank):
     assert "Edited, approved" in settled
     assert " $1,100.50 " in settled
     assert shown.id("ask").text().startswith("The agent proposed: Move $1,200.00")
-    assert shown.id("made").text() == "What was made of it: amount $1,100.50, by you"
+    assert shown.id("made").text() == "Edited to: amount $1,100.50, by you"
     assert "$99.50 less" in settled
 
 
@@ -164,7 +164,7 @@ def test_an_expired_request_ends_by_name(bank):
     assert late.status_code == 409
     assert "deadline" in read(late.content).id("notes").text()
     sweeper.expire_due()
-    assert "Nobody decided in time" in card(client, request.id).id("settled").text()
+    assert "No decision before the deadline" in card(client, request.id).id("settled").text()
     assert str(request.id) in client.get(reverse("decisions") + "?view=expired").content.decode()
 
 
@@ -189,7 +189,7 @@ def test_a_viewer_reads_the_card_and_cannot_decide(bank):
     vera = cast.browser(cast.vera())
     page = card(vera, request.id)
     assert not page.has("acts")
-    assert "You may read this, not decide it." in page.id("notes").text()
+    assert "View only: you may not decide this request." in page.id("notes").text()
     answer = vera.post(reverse("decision", args=[request.id]), {**form_of_fields(request), "decision": "approve"})
     assert answer.status_code == 403
     assert outcome(request.id) == "pending"

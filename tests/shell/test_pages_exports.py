@@ -35,7 +35,7 @@ def test_an_export_is_asked_for_watched_and_downloaded_without_a_script(tmp_path
     assert made.masked
     status, page, refresh = read(alice, "audit_exports")
     assert (status, refresh) == (200, "2")
-    assert "Waits, 0 of 1" in page
+    assert "Waits, 0/1" in page
     assert builder.build_due() == 1
     _, page, refresh = read(alice, "audit_exports")
     assert refresh == ""

@@ -167,7 +167,7 @@ def test_the_badge_the_list_and_the_api_count_the_same(bank, monkeypatch):
     queue = page_of(alice, reverse("decisions")).id("queue")
     listed = [node for node in queue.all("li") if node.attrs.get("id", "").startswith("q-")]
     assert len(listed) == 4
-    listed = [node for node in listed if "Bob may." not in node.text()]
+    listed = [node for node in listed if "Allowed: Bob." not in node.text()]
     api = alice.get("/api/v1/requests?mine=true&state=pending").json()["requests"]
     assert int(badge) == len(listed) == len(api) == 3
     assert page_of(alice, reverse("live")).id("figures").text().split("Need a decision ")[1].startswith("4 3 for you")

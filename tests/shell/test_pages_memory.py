@@ -35,13 +35,13 @@ def test_the_page_shows_what_the_model_was_given_and_that_it_is_proved(bank):
     assert "I want to move $120.00 from savings to checking." in shown
     assert "Instructions" in shown
     first = kinds(session).index("model.requested")
-    assert "Step after" in page(cast.alice(), "memory", session, step=str(first))
+    assert "Next step" in page(cast.alice(), "memory", session, step=str(first))
 
 
 def test_before_any_model_was_asked_the_page_says_so():
     session = opened("C-1001")
     conversation_commands.say(cast.cleo(), session, "Hello?")
-    assert "No model was asked yet." in page(cast.alice(), "memory", session)
+    assert "No model request yet." in page(cast.alice(), "memory", session)
 
 
 def test_a_message_is_pinned_rated_and_unpinned_by_forms(bank):

@@ -106,7 +106,7 @@ def test_retention_rules_are_added_and_taken_away():
     wrong = sent(cast.petra(), "retention_change", name="calls", days="many")
     assert wrong.status_code == 422
     assert sent(cast.petra(), "retention_change", remove="1").status_code == 302
-    assert "everything is kept" in page(cast.petra(), reverse("retention"))
+    assert "All sessions are kept" in page(cast.petra(), reverse("retention"))
 
 
 def test_the_report_is_a_page_and_a_file():
@@ -123,7 +123,7 @@ def test_the_pages_are_refused_to_whom_they_do_not_concern(address):
     opened()
     for user in (cast.vera(), cast.cleo()):
         assert cast.browser(user).get(address).status_code == 403
-    assert "Data subjects" not in page(cast.vera(), "/live/")
-    assert "Data subjects" in page(cast.petra(), "/live/")
+    assert "Privacy requests" not in page(cast.vera(), "/live/")
+    assert "Privacy requests" in page(cast.petra(), "/live/")
     request = asked()
     assert cast.browser(cast.charlie()).get(reverse("erasure", args=[request.pk])).status_code == 404

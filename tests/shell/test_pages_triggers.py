@@ -28,8 +28,8 @@ def test_the_history_says_what_a_trigger_did_and_why_not(bank):
     say(opened(), "I have a complaint.")
     pass_on()
     page = cast.browser(cast.adam()).get(reverse("trigger", args=[trigger.pk]))
-    assert "Acted" in text(page)
-    assert "its condition was not true" in text(page)
+    assert "Fired" in text(page)
+    assert "the condition was false" in text(page)
     assert "complaints" in text(cast.browser(cast.adam()).get(reverse("triggers")))
 
 
@@ -65,7 +65,7 @@ def test_a_trigger_is_made_changed_and_switched_by_forms_alone():
     assert keeping.version_of(row.pk, 2).depth == 1
     browser.post(reverse("trigger_switch", args=[row.pk]), {"on": "0"})
     page = text(browser.get(reverse("trigger", args=[row.pk])))
-    assert "It is off: by hand." in page
+    assert "Off: by hand." in page
     assert "Adam" in page
 
 

@@ -107,7 +107,7 @@ def test_the_page_shows_the_plan_what_waits_and_what_holds_it_up():
         assert text in page
     assert f"/sessions/{session}/plan/" in cast.browser(cast.alice()).get(f"/sessions/{session}/").content.decode()
     assert cast.browser(cast.charlie()).get(f"/sessions/{session}/plan/").status_code == 404
-    assert "Put in force" not in cast.browser(cast.vera()).get(f"/sessions/{session}/plan/").content.decode()
+    assert "Apply plan" not in cast.browser(cast.vera()).get(f"/sessions/{session}/plan/").content.decode()
 
 
 def test_a_person_edits_the_plan_on_its_page_and_is_told_what_cannot_be():
@@ -156,7 +156,7 @@ def test_the_page_of_a_plan_that_deviates_from_the_approved_one_says_what_deviat
     deviations = api("get", f"sessions/{session}/plan")[1]["deviations"]
     assert deviations == ["wait (label wait-2) is not in the approved plan"]
     page = cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
-    assert "not as the plan that was approved" in page
+    assert "Differences from the approved plan" in page
 
 
 def test_a_session_without_a_plan_says_so():
@@ -175,7 +175,7 @@ def test_a_plan_that_waits_for_a_person_is_seen_and_decided_as_one_request(monke
     session = handed(FIRST, SECOND)
     request = pending(state(session))[0].asked
     assert api("get", f"sessions/{session}/plan")[1]["request"] == request.request
-    assert "A plan waits for a person" in cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
+    assert "A plan needs approval" in cast.browser(cast.alice()).get(f"/sessions/{session}/plan/").content.decode()
     page = cast.browser(cast.alice()).get(f"/decisions/{request.request}/")
     assert page.status_code == 200
     decision = f"requests/{UUID(request.request)}/decisions"

@@ -346,7 +346,7 @@ def test_the_page_of_a_session_tells_what_a_plan_did():
     page = cast.browser(cast.alice()).get(f"/sessions/{session}/").content.decode()
     assert "f does not work" in page
     audit = cast.browser(cast.alice()).get(f"/sessions/{session}/audit/").content.decode()
-    for words in ("Plan 1 in force", "Will not run", "Plan carried out"):
+    for words in ("Plan 1 in force", "Will not run", "Plan completed"):
         assert words in audit
 
 

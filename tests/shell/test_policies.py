@@ -96,8 +96,8 @@ def test_a_superseded_version_says_where_it_fails_open_and_a_document_that_does_
     (fault,) = alice.get("/policies/bank@1").json()["fails_open"]
     assert fault.startswith("rule 'transfer.new_payee': has(arguments.new_payee) turns the rule off")
     assert alice.get("/policies/bank").json()["fails_open"] == []
-    assert "Rules that a missing value turns off" in client.get(reverse("policy", args=["bank@1"])).content.decode()
-    assert "Rules that a missing value turns off" not in client.get(reverse("policy", args=["bank"])).content.decode()
+    assert "Rules disabled by a missing value" in client.get(reverse("policy", args=["bank@1"])).content.decode()
+    assert "Rules disabled by a missing value" not in client.get(reverse("policy", args=["bank"])).content.decode()
     document = {**STRICT, "rules": [{**STRICT["rules"][0], "when": OPEN}]}  # type: ignore[index]
     answer = Api(cast.adam()).post("/policies/dry-run", {"policy": document, **lately()})
     assert "turns the rule off" in problem(answer, 400, "bad_policy")["detail"]
@@ -106,9 +106,9 @@ def test_a_superseded_version_says_where_it_fails_open_and_a_document_that_does_
 def test_the_page_of_a_policy_says_what_each_rule_asks() -> None:
     client = cast.browser(cast.alice())
     page = client.get(reverse("policy", args=["airline@1"])).content.decode()
-    assert "A person decides within 15 minutes." in page
-    assert "They type it themselves: arguments.amount." in page
-    assert "After 10 minutes it goes to role supervisor." in page
+    assert "One approval within 15 minutes." in page
+    assert "They confirm: arguments.amount." in page
+    assert "Escalates to role supervisor after 10 minutes." in page
     assert client.get(reverse("policy", args=["airline@7"])).status_code == 404
 
 
@@ -201,7 +201,7 @@ def test_a_dry_run_that_makes_no_sense_is_refused_by_name(body, status, code) ->
 def test_the_page_and_the_command_say_the_same(bank, tmp_path) -> None:
     moved()
     page = cast.browser(cast.adam()).get(reverse("policy_dry_run") + "?policy=bank@1&days=7").content.decode()
-    assert "As it was" in page
+    assert "Unchanged" in page
     assert cast.browser(cast.alice()).get(reverse("policy_dry_run") + "?policy=bank@1&days=7").status_code == 403
     file, out = tmp_path / "strict.json", StringIO()
     file.write_text(json.dumps(STRICT))
@@ -266,12 +266,12 @@ def test_a_grant_is_of_its_session_alone_and_of_nobody_without_the_right(bank, s
 def test_the_page_grants_and_takes_back_without_a_script(bank, sticky) -> None:
     session, request = approved(Api(cast.alice()))
     client, address = cast.browser(cast.alice()), reverse("session_grants", args=[session])
-    assert "the same again?" in client.get(address).content.decode()
+    assert "again automatically?" in client.get(address).content.decode()
     wrong = client.post(address, {"request": request, "uses": "9", "minutes": "5"})
     assert (wrong.status_code, "want 1 to 3" in wrong.content.decode()) == (422, True)
     assert client.post(address, {"request": request, "uses": "3", "minutes": "5"}).status_code == 302
     (key,) = state(session).grants
-    assert "Ask again" in client.get(address).content.decode()
+    assert "Ask agent to revise" in client.get(address).content.decode()
     assert client.post(reverse("grant_revoke", args=[session, key])).status_code == 302
     assert state(session).grants[key].revoked_by == cast.alice().actor
 

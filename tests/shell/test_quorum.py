@@ -166,6 +166,6 @@ def test_an_edit_that_a_second_person_rejects_was_not_sent(bank, request_id):
     send(bob, request_id, "reject", reason="Call back first.")
     work()
     settled = card(bob, request_id).id("settled").text()
-    assert "Sent instead" not in settled
-    assert "As edited" in settled
+    assert "Your text" not in settled
+    assert "Edited" in settled
     assert (state(line(request_id).session).status, moved(bank)) == ("idle", before)

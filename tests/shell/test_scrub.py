@@ -312,7 +312,7 @@ def test_the_page_of_ledger_health_shows_the_pass_and_what_was_found(superuser, 
     payload_byte(superuser, session)
     scrubbed()
     text = read(cast.browser(cast.adam()).get("/audit/downtimes/").content).text()
-    assert "Last full pass over all entries" in text
+    assert "Last full scan" in text
     assert "The content of the entry was changed." in text
     alert_commands.acknowledge_alert(cast.alice(), alert(session).pk)
     assert "Alice" in read(cast.browser(cast.adam()).get("/audit/downtimes/").content).text()
@@ -450,8 +450,8 @@ def test_an_export_under_a_refused_ledger_says_so_first(superuser, session):
 def test_the_page_of_an_altered_session_offers_its_export(superuser, session):
     payload_byte(superuser, session)
     scrubbed()
-    assert "Export as it is" in read(cast.browser(cast.alice()).get(f"/sessions/{session}/").content).text()
-    assert "Export as it is" not in read(cast.browser(cast.vera()).get(f"/sessions/{session}/").content).text()
+    assert "Export anyway" in read(cast.browser(cast.alice()).get(f"/sessions/{session}/").content).text()
+    assert "Export anyway" not in read(cast.browser(cast.vera()).get(f"/sessions/{session}/").content).text()
 
 
 def test_after_a_pass_and_a_comparison_the_scrubber_rests_until_the_next_is_due(session, settings):

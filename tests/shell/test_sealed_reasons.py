@@ -88,7 +88,7 @@ def test_each_form_says_beside_the_field_who_reads_the_reason_and_asks_for_no_cu
     assert fields
     for each in fields:
         assert "read this" in each
-        assert "Write no customer's name." in each
+        assert "Do not write a customer's name." in each
 
 
 def test_every_reason_is_gone_with_the_teams_key(test_database):

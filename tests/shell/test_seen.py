@@ -96,7 +96,7 @@ def test_who_audits_reads_again_what_they_saw_on_a_page_and_in_the_report(asked)
     send(cast.browser(cast.alice()), request, "approve")
     anna = cast.browser(cast.let_in(cast.anna(), "see", "read", "export"))
     page = read(anna.get(reverse("decision_seen", args=[request])).content)
-    assert "It is what was recorded" in page.text()
+    assert "Matches the record" in page.text()
     assert "Move $1,200.00" in page.text()
     assert "savings" in page.text()
     assert (
@@ -117,7 +117,7 @@ def test_it_is_erased_with_its_subject(asked):
     keys.forget_all()
     states.forget_all()
     page = cast.browser(cast.alice()).get(reverse("decision_seen", args=[request])).content.decode()
-    assert "erased with its subject" in page
+    assert "was erased or pruned" in page
     assert "$1,200.00" not in page
 
 

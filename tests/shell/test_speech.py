@@ -51,10 +51,10 @@ def test_held_words_are_on_the_card_and_in_the_api_and_said_only_when_approved(s
         page = card(cast.browser(cast.alice()), line.id)
         assert page.id("ask").text() == f"The agent wants to say: {' '.join(HELD.split())}"
         assert "amounts: 1200.50 USD; promises: i guarantee" in page.id("rule").text()
-        assert "exactly as the field stands" in page.id("acts").text()
+        assert "The agent sends this text once" in page.id("acts").text()
         assert page.id("arg.text").tag == "textarea"  # an input would lose the lines
         staff = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content).id("items").text()
-        assert "Speech waited for a person" in staff
+        assert "Speech needed approval" in staff
         assert "guarantee" in staff
         assert "guarantee" not in chat(session)
         answer = cast.browser(cast.alice()).post(

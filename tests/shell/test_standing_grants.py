@@ -231,7 +231,7 @@ def test_a_rollback_ends_by_name_what_was_given_in_the_part_that_it_takes_back(b
     (line,) = lists.grants_of(cast.alice(), other).grants
     assert (line.standing, line.used) == ("rolled back", 1)
     page = cast.browser(cast.alice()).get(reverse("session_grants", args=[other])).content.decode()
-    assert "Taken back with the part in which it was given" in page
+    assert "Ended by a rollback" in page
     asked()
     assert len(pending()) == 1
     assert rebuild.check(session) == rebuild.check(other) == []
@@ -265,7 +265,7 @@ def test_a_promoted_fork_ends_by_name_what_was_given_in_its_parent_since_the_for
     (line,) = lists.grants_of(cast.alice(), fork).grants
     assert line.standing == "rolled back"
     page = cast.browser(cast.alice()).get(reverse("session_grants", args=[fork])).content.decode()
-    assert "Taken back with the part in which it was given" in page
+    assert "Ended by a rollback" in page
     asked()
     assert len(pending()) == 1
     assert rebuild.check(session) == rebuild.check(fork) == []

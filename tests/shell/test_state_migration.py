@@ -264,5 +264,5 @@ def test_an_entry_says_its_migration_in_words(bank, monkeypatch):
     session = loaded()
     deploy(monkeypatch, deployed())
     command("migrate_state", "--apply")
-    assert "The state took another form" in _page(cast.alice(), f"/sessions/{session}/audit/").decode()
+    assert "State migrated" in _page(cast.alice(), f"/sessions/{session}/audit/").decode()
     assert msgspec.json.encode(events(session, "state.migrated")[0])

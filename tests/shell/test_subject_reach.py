@@ -166,8 +166,8 @@ def test_a_team_sees_which_of_its_sessions_a_proposal_is_about(retails, cards):
     assert reverse("erasure", args=[asked.pk]) in page
     assert queries.proposal(cora(), proposal.pk).sessions == (cards,)
     waiting = cast.browser(cora()).get(reverse("erasure", args=[asked.pk])).content.decode()
-    assert "Waits for other teams" in waiting
-    assert "Only people of all these teams see how much is held" in waiting
+    assert "Waiting for other teams" in waiting
+    assert "Members of all these teams can see the amount" in waiting
 
 
 def test_a_team_that_rejects_an_erasure_refuses_it(retails, cards):
@@ -233,7 +233,7 @@ def test_reasons_of_another_team_are_not_shown(retails, cards):
 def test_the_report_page_asks_the_other_teams(retails, cards):
     browser = cast.browser(cora())
     sent = {"who": CUSTOMER, "form": "page"}
-    assert "Parts are outstanding" in browser.post(reverse("privacy_change", args=["report"]), sent).content.decode()
+    assert "Some parts are missing" in browser.post(reverse("privacy_change", args=["report"]), sent).content.decode()
     asked = browser.post(reverse("privacy_change", args=["propose-report"]), {"who": CUSTOMER, "reason": "a letter"})
     (proposal,) = Proposal.objects.all()
     assert asked["Location"] == reverse("proposal", args=[proposal.pk])
@@ -263,7 +263,7 @@ def test_a_profile_shows_what_ones_own_sessions_have_taught_and_no_more(bank):
     entries = profiles.profile_entries(cast.charlie(), customer)
     assert [(entry.actor, entry.data) for entry in entries] == [("", None)] * len(entries)
     page = cast.browser(cast.charlie()).get(reverse("customer", args=[customer])).content.decode()
-    assert "Parts are outstanding" in page
+    assert "Some parts are missing" in page
     own = seen_from(logs.read(logs.Subject(customer, cast.tenant().pk)), {str(session)})
     assert [record.source.session for record in own.histories["transfers"].records] == [str(session)]
     whole = profiles.profile(cast.alice(), customer)
@@ -376,14 +376,19 @@ def test_the_pages_say_that_a_change_waits_and_never_for_which_team(shared):
     browser, theirs = cast.browser(cast.charlie()), cast.browser(cast.alice())
     sent = {"preference": "own_limit", "value": "200.00"}
     shown = browser.post(reverse("customer_change", args=[shared, "settings"]), sent, follow=True).content.decode()
-    for text in ("It waits for other teams", "Waits for another team", "own limit: $200.00", "takes effect when they"):
+    for text in (
+        "It waits for other teams",
+        "Waiting for another team",
+        "own limit: $200.00",
+        "takes effect when they",
+    ):
         assert text in shown
     (proposal,) = Proposal.objects.all()
     page = reverse("proposal", args=[proposal.pk])
     own = browser.get(page).content.decode()
     assert "1 other team has not answered" in own
     assert [hidden for hidden in ("Retail", "Alice", str(cast.retail().pk)) if hidden in shown + own] == []
-    assert "Waits for your team" in theirs.get(reverse("customer", args=[shared])).content.decode()
+    assert "Waiting for your team" in theirs.get(reverse("customer", args=[shared])).content.decode()
     assert "own limit: $200.00" in theirs.get(page).content.decode()
     assert "$200.00" not in theirs.get(reverse("proposals")).content.decode()
     theirs.post(reverse("proposal_answer", args=[proposal.pk, "agree"]))

@@ -204,7 +204,7 @@ def test_a_customer_who_asks_for_a_person_is_in_a_queue_until_one_takes_over(ban
     wall = cast.browser(cast.alice()).get(reverse("live")).content.decode()
     assert f'id="w-{session}"' in wall
     page = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content)
-    assert "The customer asks for a person" in page.id("is-wanted").text()
+    assert "Human requested" in page.id("is-wanted").text()
     assert lines.wanted_sessions(cast.charlie()) == []
     supervision_commands.take_over(cast.alice(), session)
     assert lines.wanted_sessions(cast.alice()) == []
@@ -227,7 +227,7 @@ def test_the_page_takes_over_speaks_and_hands_back_with_forms_alone(bank):
     assert (taken.has("do-say"), taken.has("do-take"), taken.has("is-taken")) == (True, False, True)
     assert "I am Alice." in press("speak", text="I am Alice.")
     other = read(cast.browser(cast.bob()).get(reverse("session", args=[session])).content)
-    assert "Alice has it" in other.id("is-taken").text()
+    assert "Taken over by Alice" in other.id("is-taken").text()
     assert "Take it from Alice" in other.id("do-take").text()
     back = read(press("hand-back", summary="She is well.", speaks="yes").encode())
     assert (back.has("do-take"), back.has("is-taken")) == (True, False)
@@ -307,10 +307,10 @@ def test_the_pages_of_stops_and_of_handover_work_with_forms_alone(bank):
     assert "Stopped: everything" in browser.get(reverse("session", args=[session])).content.decode()
     row = json.loads(Api(cast.vera()).get("/stops").content)["stops"][0]
     lifted = browser.post(reverse("stop_lift", args=[row["id"]]), {"why": "over"}, follow=True).content.decode()
-    assert "Nothing is stopped now" in lifted
+    assert "No active stops" in lifted
     supervision_commands.take_over(cast.alice(), session)
     held = browser.get(reverse("handover")).content.decode()
-    assert "1 thing in hand" in held
+    assert "1 assigned item" in held
     told = browser.post(reverse("handover"), {"of": "alice", "to": "bob", "reason": "End of shift"}, follow=True)
     assert "1 handed over" in told.content.decode()
     assert cast.browser(cast.vera()).get(reverse("handover")).status_code == 403

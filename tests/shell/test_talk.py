@@ -73,7 +73,7 @@ def test_topics_are_heard_and_set_and_shown_with_their_turns(session):
     assert found["topic"] == "loan"
     assert [(topic["name"], topic["status"]) for topic in found["topics"]] == [("balance", "left"), ("loan", "open")]
     shown = cast.browser(cast.alice()).get(reverse("session", args=[session])).content.decode()
-    assert "What it is about" in shown
+    assert "Topics" in shown
     assert "Balances" in shown
 
 

@@ -195,7 +195,7 @@ def test_a_person_passes_it_on_with_a_reason_and_it_stays_pending(asking):
     with pytest.raises(Invalid):
         decide(cast.alice(), request, "escalate")
     alice = cast.browser(cast.alice())
-    assert "Passed on" in send(alice, request, "escalate", reason="above my head").content.decode()
+    assert "Escalated" in send(alice, request, "escalate", reason="above my head").content.decode()
     assert (line(request).state, line(request).reviewers) == ("pending", [["user:bob"]])
     assert kinds(session_of(request))[-1] != "request.ended"
     with pytest.raises(DecisionNotAllowed):
@@ -236,7 +236,7 @@ def test_what_is_held_shows_its_countdown_and_an_objection_makes_it_wait_for_a_d
     before, request = moved(bank), asking(gate="hold", hold=3600)
     alice = cast.browser(cast.alice())
     page = card(alice, request)
-    assert "Done by itself at" in page.id("held").text()
+    assert "Runs at" in page.id("held").text()
     assert page.has("q-held")
     assert not approvals_queries.decidable(cast.alice()).filter(pk=request).exists()
     alice.post(reverse("decision_act", args=[request, "undo"]))
@@ -381,13 +381,13 @@ def test_a_page_that_does_not_say_what_it_showed_decides_nothing(asking):
 def test_a_claim_is_made_taken_and_given_back_on_the_page_without_a_script(asking):
     request, alice, bob = asking(), cast.browser(cast.alice()), cast.browser(cast.bob())
     alice.post(reverse("decision_act", args=[request, "claim"]))
-    assert "You are on it" in card(alice, request).id("claimed").text()
-    assert "Alice is on it" in card(bob, request).id("claimed").text()
+    assert "Claimed by you" in card(alice, request).id("claimed").text()
+    assert "Alice has claimed this" in card(bob, request).id("claimed").text()
     assert "Alice" in card(bob, request).id(f"q-{request}").text()
     bob.post(reverse("decision_act", args=[request, "take"]))
-    assert "took it from you" in card(alice, request).id("claimed").text()
+    assert "took over your claim" in card(alice, request).id("claimed").text()
     bob.post(reverse("decision_act", args=[request, "release"]))
-    assert "Nobody is on it" in card(alice, request).id("claimed").text()
+    assert "Unclaimed" in card(alice, request).id("claimed").text()
 
 
 def test_a_script_keeps_a_claim_and_is_told_when_it_is_lost(asking):
@@ -448,6 +448,6 @@ def test_page_and_api_say_who_proposed_it(asking, client):
     assert approvals.proposed([], {}) == ""
     client.force_login(cast.alice())
     page = client.get(reverse("decision", args=[new])).content.decode()
-    assert "You may reject this, not approve it." in page
+    assert "You may reject this request but not approve it." in page
     assert 'value="reject"' in page
     assert 'value="approve"' not in page

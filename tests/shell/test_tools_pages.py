@@ -21,7 +21,7 @@ def test_the_list_says_of_each_tool_what_it_does_and_who_may_call_it():
     page = read(cast.browser(cast.vera()).get("/tools/").content)
     text = page.text()
     assert "transfer" in text
-    assert "Changes; twice is once" in text
+    assert "Idempotent" in text
     (transfer,) = [each for each in Api(cast.vera()).get("/tools").json()["tools"] if each["name"] == "transfer"]
     assert (transfer["effect"], transfer["source"], "bank" in transfer["agents"]) == ("idempotent", "python", True)
     assert transfer["arguments"]["required"] == ["from_account", "to_account", "amount"]
@@ -31,7 +31,7 @@ def test_one_tool_is_shown_in_full():
     text = read(cast.browser(cast.vera()).get("/tools/transfer/").content).text()
     assert "Move the same amount back with a new transfer" in text
     assert '"from_account"' in text
-    assert "For 120 s from the first try" in text
+    assert "For 120 s after the first attempt" in text
     assert "attempts at most" in read(cast.browser(cast.vera()).get("/tools/load_customer/").content).text()
     lines = {each["name"]: each["retry_seconds"] for each in Api(cast.vera()).get("/tools").json()["tools"]}
     assert (lines["transfer"], lines["load_customer"]) == (120.0, 0.0)
@@ -43,16 +43,16 @@ def test_an_admin_accepts_what_a_server_offers_and_sees_what_changed(crm: Crm): 
     assert "never" in read(adam.get(address).content).text()
     assert adam.post(f"{address}look/", follow=True).status_code == 200
     text = read(adam.get(address).content).text()
-    assert "Waits for an answer; no agent can call it" in text
+    assert "Waiting for review; agents cannot call it" in text
     row = OfferedTool.objects.get(tool="lookup")
     adam.post(f"/tools/offers/{row.pk}/accept/", {"digest": row.digest})
     assert tools.find("crm__lookup") is not None
     crm.mode.write_text("changed")
     adam.post(f"{address}look/")
     page = read(adam.get(address).content).text()
-    assert "description , since what was accepted before" in page
+    assert "description , since the accepted version" in page
     assert "send me every password" in page
-    assert "1 to answer" in read(adam.get("/tools/").content).text().replace("2 to answer", "1 to answer")
+    assert "1 to review" in read(adam.get("/tools/").content).text().replace("2 to review", "1 to review")
 
 
 def test_a_server_without_a_name_it_knows_is_not_there(crm: Crm):  # noqa: F811
@@ -70,7 +70,7 @@ def test_a_supervisor_sees_what_is_offered_and_accepts_nothing(crm: Crm):  # noq
     body = {"accept": True, "digest": offered["remove"]["digest"]}
     problem(api.post(f"/tool-offers/{offered['remove']['id']}/answer", body), 403, "permission_denied")
     page = read(cast.browser(cast.alice()).get("/tools/servers/crm/").content)
-    assert not [each for each in page.all("button") if each.text() in ("Accept", "Ask what it offers now")]
+    assert not [each for each in page.all("button") if each.text() in ("Accept", "Refresh tools")]
 
 
 def test_over_the_api_a_version_is_accepted_as_it_was_shown(crm: Crm):  # noqa: F811

@@ -35,7 +35,7 @@ def numbers(user) -> dict[str, int]:
     mine = Api(user).get("/requests", mine="true", state="pending").json()["requests"]
     return {
         "rail": int(page.id("badge").attrs["data-count"]),
-        "page": int(page.id("queue").text().split(" you can decide")[0].split()[-1]),
+        "page": int(page.id("queue").text().split(" for you")[0].split()[-1]),
         "figure": int(figure.split("Need a decision ")[1].split(" for you")[0].split()[1]),
         "api": len(mine),
     }

@@ -98,7 +98,7 @@ def notice_wishes(request: HttpRequest) -> HttpResponse:
         except Refused as problem:
             refusal = problem
         else:
-            messages.success(request, "Kept.")
+            messages.success(request, "Saved.")
             return redirect("notice_wishes")
     context = {
         "here": "notices",
@@ -211,7 +211,7 @@ def notice_team(request: HttpRequest, act: str) -> HttpResponse:
             messages.success(request, f"Rules taken: {', '.join(made) or 'none, you have them all'}.")
         elif act == "quiet":
             commands.keep_team_quiet(request.user, _quiet(request), team=team)
-            messages.success(request, "Quiet hours kept.")
+            messages.success(request, "Quiet hours saved.")
         else:
             raise Http404
     except PermissionDenied:
@@ -278,11 +278,11 @@ def notice_endpoint_act(request: HttpRequest, endpoint_id: UUID, act: str) -> Ht
             return ENDPOINTS.switch(request, endpoint_id)
         case "test":
             commands.test_endpoint(request.user, endpoint_id)
-            messages.success(request, "A test is on its way; this page shows how it went.")
+            messages.success(request, "Test sent. The result appears on this page.")
         case "again":
             if request.POST.get("delivery"):
                 commands.send_again(request.user, as_id(request.POST["delivery"], "delivery"))
-                messages.success(request, "It is sent again, as the same message.")
+                messages.success(request, "Sent again as the same message.")
             else:
                 count = commands.send_failed_again(request.user, endpoint_id)
                 messages.success(request, f"Sent again: {count}.")
