@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from functools import cached_property
 
+import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
@@ -74,46 +77,133 @@ def _begun(command: Begin, state: SessionState, context: CommandContext) -> list
         return [_gone(call)]
     if call.status is CallStatus.RUNNING:
         return [_begun_again(call, state, facts, context, command.authorities)]
-    return _begun_ready(call, state, facts, context, command.authorities)
+    return _begun_ready(Beginning(call, state, facts, context, command.authorities))
 
 
-def _begun_ready(
-    call: Call, state: SessionState, facts: ToolFacts, context: CommandContext, authorities: Authorities | None
-) -> list[ev.AnyEvent]:
-    """Begins an allowed call, unless it is refused or a person must be asked again. A call that failed before fails for
-    good once the total time of its tool is over.
-    """
-    if over := _retries_over(call, context):
-        return [ev.ToolFailed(call.id, call.attempt, f"it failed, and {over}", transient=True)]
-    if gone := without_activity(call, facts):
-        return [gone]
-    if (rejected := refused_before(in_family(state, context), call)) and not _was_approved(state, call):
-        return [rejected]  # a person rejected the same call after policy had allowed this one
-    misplaced = not_in_this_state(state, call, context) if call.tool in context.tools else None
-    if misplaced is not None:
-        return [misplaced]
-    verdict = verdict_on(state, call, facts, context)
-    if never := refused_by_rule(call, verdict):
-        return [never]
-    if refused := held_back(state, call, facts, verdict):
-        return refused
-    if broken := unreadable(state, verdict.evidence, context):
-        return [ev.CallRefused(call.id, "breaks_schema", broken)]
+class Beginning(msgspec.Struct, frozen=True, dict=True):
+    """An allowed call that is about to begin, and what its checks read."""
+
+    call: Call
+    state: SessionState
+    facts: ToolFacts
+    context: CommandContext
+    authorities: Authorities | None
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """What policy says of the call on today's values."""
+        return verdict_on(self.state, self.call, self.facts, self.context)
+
+    def asked(self, because: str) -> ev.ApprovalRequested:
+        """A new request that supersedes the one that the call has passed."""
+        call, context = self.call, self.context
+        return approval_request(
+            self.state, call, self.facts, self.verdict, context, because=because, supersedes=call.request
+        )
+
+
+Stopped = list[ev.AnyEvent]  # what is recorded in place of an intent; empty: the check found nothing
+
+
+def _retries_are_over(begin: Beginning) -> Stopped:
+    """A call that failed before fails for good once the total time of its tool is over."""
+    over = _retries_over(begin.call, begin.context)
+    return [ev.ToolFailed(begin.call.id, begin.call.attempt, f"it failed, and {over}", transient=True)] if over else []
+
+
+def _activity_is_gone(begin: Beginning) -> Stopped:
+    """The tool has the activity that was approved no more."""
+    gone = without_activity(begin.call, begin.facts)
+    return [gone] if gone else []
+
+
+def _person_rejected_it(begin: Beginning) -> Stopped:
+    """A person rejected the same call after policy had allowed this one. Their own approval of this one counts."""
+    rejected = refused_before(in_family(begin.state, begin.context), begin.call)
+    return [rejected] if rejected and not _was_approved(begin.state, begin.call) else []
+
+
+def _chart_forbids_it(begin: Beginning) -> Stopped:
+    """The session's chart has moved on and does not allow the tool where it stands now."""
+    if begin.call.tool not in begin.context.tools:
+        return []
+    misplaced = not_in_this_state(begin.state, begin.call, begin.context)
+    return [misplaced] if misplaced is not None else []
+
+
+def _policy_refuses_it(begin: Beginning) -> Stopped:
+    """A rule refuses the call on today's values."""
+    never = refused_by_rule(begin.call, begin.verdict)
+    return [never] if never else []
+
+
+def _it_is_held_back(begin: Beginning) -> Stopped:
+    """A fork keeps its effects to itself."""
+    return held_back(begin.state, begin.call, begin.facts, begin.verdict)
+
+
+def _evidence_is_unreadable(begin: Beginning) -> Stopped:
+    """What a rule reads as evidence breaks its schema, so the rule cannot judge."""
+    broken = unreadable(begin.state, begin.verdict.evidence, begin.context)
+    return [ev.CallRefused(begin.call.id, "breaks_schema", broken)] if broken else []
+
+
+def _result_has_no_place(begin: Beginning) -> Stopped:
+    """The place of its result has another writer by now."""
     try:
-        must_have_a_place(state, placed(call, context), context)
+        must_have_a_place(begin.state, placed(begin.call, begin.context), begin.context)
     except Refused as error:
-        return [ev.CallRefused(call.id, error.code, error.detail)]
-    if call.round and call.request and not call.approved and verdict.gate != "allow":
-        asked = approval_request(state, call, facts, verdict, replace(context, approvers=None))
-        return [_under_the_plan(call, state, context, asked, authorities)]  # tried again: judged as at first
-    if changed := changed_since(state, call, facts, verdict, authorities):
-        return [approval_request(state, call, facts, verdict, context, because=changed, supersedes=call.request)]
-    if (shaken := plans.shaken(state, call)) is not None:
-        again = approval_request(state, call, facts, verdict, context, because=shaken.why, supersedes=call.request)
-        return [replace(again, changed=shaken.changed)]
+        return [ev.CallRefused(begin.call.id, error.code, error.detail)]
+    return []
+
+
+def _plan_call_is_tried_again(begin: Beginning) -> Stopped:
+    """A call of an approved plan that is tried again is judged as at first: by what the plan's approval covers."""
+    call, verdict = begin.call, begin.verdict
+    if not (call.round and call.request and not call.approved and verdict.gate != "allow"):
+        return []
+    alone = replace(begin.context, approvers=None)
+    asked = approval_request(begin.state, call, begin.facts, verdict, alone)
+    return [_under_the_plan(call, begin.state, begin.context, asked, begin.authorities)]
+
+
+def _terms_have_changed(begin: Beginning) -> Stopped:
+    """Policy, values or the approvers' rights ask for more than the call has passed."""
+    changed = changed_since(begin.state, begin.call, begin.facts, begin.verdict, begin.authorities)
+    return [begin.asked(changed)] if changed else []
+
+
+def _plan_was_shaken(begin: Beginning) -> Stopped:
+    """A step before it left the approved plan."""
+    shaken = plans.shaken(begin.state, begin.call)
+    return [replace(begin.asked(shaken.why), changed=shaken.changed)] if shaken is not None else []
+
+
+# In this order; the first that finds something says what is recorded in place of the intent.
+CHECKS: tuple[Callable[[Beginning], Stopped], ...] = (
+    _retries_are_over,
+    _activity_is_gone,
+    _person_rejected_it,
+    _chart_forbids_it,
+    _policy_refuses_it,
+    _it_is_held_back,
+    _evidence_is_unreadable,
+    _result_has_no_place,
+    _plan_call_is_tried_again,
+    _terms_have_changed,
+    _plan_was_shaken,
+)
+
+
+def _begun_ready(begin: Beginning) -> list[ev.AnyEvent]:
+    """Begins an allowed call, unless one of CHECKS stops it."""
+    for check in CHECKS:
+        if stopped := check(begin):
+            return stopped
+    state, call, verdict = begin.state, begin.call, begin.verdict
     if call.tool == PLAN:
         return plans.approved(state, call, max(verdict.tier, call.tier))
-    intent = _intent(state, call, facts, verdict, context, _rests_on(state, call), call.approved)
+    intent = _intent(state, call, begin.facts, verdict, begin.context, _rests_on(state, call), call.approved)
     return speech.said(state, call, intent) if call.tool == SAY else [intent]
 
 
