@@ -311,6 +311,7 @@ def without(module: ModuleType, function: ast.FunctionDef, number: int) -> CodeT
     """The function's code with that one guard left out."""
     node = _conditions(function)[number]
     node.test = ast.copy_location(ast.Constant(False), node.test)
+    function.decorator_list = []  # the function is registered already
     alone = ast.fix_missing_locations(ast.Module([function], []))
     flags = __future__.annotations.compiler_flag
     world: dict[str, Any] = dict(vars(module))
