@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 
+from sessions.http import openapi  # noqa: F401  # drf-spectacular finds the extension by its import
 from sessions.http.rendering import encode
 
 

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
+from msgspec import Meta
 
 from agentstate.engine import events as ev
 from agentstate.engine.speech.numbers import DIGITS, SMALL, TENS
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About
 from sessions.text import money
 from sessions.text.spoken_amounts import pieces_of, spoken_amounts
 
@@ -43,8 +46,8 @@ class Account(NamedTuple):
 class Said(msgspec.Struct, frozen=True):
     """A value that the customer named, and the entry in which they last did."""
 
-    seq: int
-    value: Any
+    seq: Annotated[int, About("the entry in which the customer last said it")]
+    value: Annotated[Any, About("an amount {minor, currency}, or an account as text")]
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -53,11 +56,18 @@ class Difference(msgspec.Struct, frozen=True):
     another one. `changed`: an edit changes it, from `was`. `said`: the other values of the newest words.
     """
 
-    path: str
-    kind: Kind
-    sends: Any
-    said: tuple[Said, ...] = ()
-    was: Any = None
+    path: Annotated[str, About("of the value in the call: arguments.amount")]
+    kind: Annotated[
+        Kind,
+        Meta(
+            description="not_said: nothing comparable was said; differs: only other values were; corrected: another "
+            "was said later; ambiguous: the newest words name this one and another",
+            extra_json_schema={"enum": ["not_said", "differs", "corrected", "ambiguous"]},  # edits are no differences
+        ),
+    ]
+    sends: Annotated[Any, About("the value that the call sends")]
+    said: Annotated[tuple[Said, ...], About("the other values that were said, the newest first")] = ()
+    was: PageOnly[Any] = None
 
 
 def differences(

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any, get_args
 from uuid import UUID
 
 import msgspec
@@ -14,8 +14,9 @@ from django.db.models import BooleanField, Case, Q, QuerySet, Value, When
 from django.db.models.functions import Now
 
 from agentstate.engine.decide import UnknownRequest
+from agentstate.engine.lifecycle import RequestStatus
 from agentstate.engine.policy import Terms
-from agentstate.engine.state.session import Request, SessionState
+from agentstate.engine.state.session import Execution, Request, SessionState
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from audit import keys, ledger
@@ -28,7 +29,12 @@ from sessions.core.entitled import Entitled
 from sessions.core.paging import behind
 from sessions.core.session_lines import ERASED_NAME, PAGE, Person
 from sessions.descriptions import approvals as descriptions_approvals
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
 from sessions.models.sessions import ApprovalRequest
+
+REQUEST_STATE = [each.value for each in RequestStatus]
+EXECUTION = list(get_args(Execution))
 
 
 class RequestLine(msgspec.Struct, frozen=True):
@@ -36,45 +42,66 @@ class RequestLine(msgspec.Struct, frozen=True):
 
     id: UUID
     session: UUID
-    team: UUID
-    state: str
-    tier: int
-    quorum: int
-    approvals: int
+    team: PageOnly[UUID]
+    state: Annotated[str, Words(REQUEST_STATE)]
+    tier: Annotated[int, About("risk tier, 0 to 3, as policy computed it")]
+    quorum: Annotated[int, About("people who must approve")]
+    approvals: Annotated[int, About("people who have approved")]
     tool: str
-    rule: str
+    rule: Annotated[str, About("the rule that asks for a person")]
     policy: str
-    asked_seq: int  # the entry that asked
+    asked_seq: PageOnly[int]  # the entry that asked
     asked_at: datetime
     expires_at: datetime
     ended_at: datetime | None
-    decided_by: str
-    execution: str  # what came of its call once it was approved
-    may_decide: bool
-    may_object: bool  # while it is held
-    may_withdraw: bool  # while it is approved and has not begun
-    name: str = ""
-    preview: str = ""
-    arguments: dict[str, Any] = {}
+    decided_by: Annotated[str, About("user:<id>, or empty")]
+    execution: Annotated[
+        str,
+        Words(
+            EXECUTION,
+            ("what came of the call once it was approved: `withdrawn` and `refused` are approved and not done"),
+        ),
+    ]
+    may_decide: Annotated[bool, About("whether you may decide it now")]
+    may_object: PageOnly[bool]  # while it is held
+    may_withdraw: PageOnly[bool]  # while it is approved and has not begun
+    name: PageOnly[str] = ""
+    preview: Annotated[str, About("what would happen, in plain words")] = ""
+    arguments: Annotated[dict[str, Any], About("of the call, as they would run")] = {}
     why: str = ""
     reason: str = ""
-    claimed_by: str = ""  # who is on it now
-    claimed_until: datetime | None = None
-    held_until: datetime | None = None  # it is done then unless somebody objects
-    escalates_at: datetime | None = None  # it goes to the next of its chain then
-    reviewers: list[list[str]] = []  # one of each group decides; none: whoever has the permission
-    terms: Terms = Terms()  # what is asked of those who decide
-    assigned_to: str = ""  # who is to see to it, by actor; or a team, as `team:<slug>`
-    may_reject: bool = False  # while they may not approve it
-    why_not: str = ""  # while it waits and is not this person's to decide: why not
-    who_may: list[str] = []  # and whose it is, by name
-    because: str = ""  # why it ended without a decision, or why what was approved is not done
-    digest: str = ""  # of all that the request shows; a decision names it as what was seen
-    proposed_by: list[str] = []  # actors: people, or the agent
-    left_out: dict[str, str] = {}  # the actors who may not approve it, each with what they did
-    approvers_missing: int = 0  # so many people too few could approve it when it was made
-    too_few: str = ""  # the same as a sentence; while it waits, with the deputies for whom it is
-    may_name_deputy: bool = False  # it lacks a deputy, and this person may name one
+    claimed_by: Annotated[str, About("user:<id> of who is on it, or empty")] = ""
+    claimed_until: Annotated[datetime | None, About("when that ends unless it is kept")] = None
+    held_until: Annotated[datetime | None, About("it is done then by itself unless somebody rejects or undoes it")] = (
+        None
+    )
+    escalates_at: Annotated[datetime | None, About("it goes to the next of its chain then")] = None
+    reviewers: Annotated[
+        list[list[str]],
+        About("one of each group must decide: role:..., team:..., user:...; none: whoever has the permission"),
+    ] = []
+    terms: Annotated[Terms, About("what is asked of those who decide")] = Terms()
+    assigned_to: Annotated[str, About("who is to see to it: user:<id>, team:<slug>, or empty")] = ""
+    may_reject: Annotated[bool, About("while you may not approve it: whether you may reject it")] = False
+    why_not: Annotated[str, About("while it waits and you may not decide it: why not, in a sentence")] = ""
+    who_may: Annotated[list[str], About("while it waits for others: by name, who may decide it")] = []
+    because: Annotated[str, About("why the request ended without a decision, or why what was approved is not done")] = (
+        ""
+    )
+    digest: Annotated[str, About("of all that the request shows now: what a decision names as `seen`")] = ""
+    proposed_by: Annotated[list[str], About("who proposed the call or an argument: user:<id>, or agent:<name>")] = []
+    left_out: PageOnly[dict[str, str]] = {}  # the actors who may not approve it, each with what they did
+    approvers_missing: Annotated[
+        int, About("people too few could approve it when it was made: above 0 the team's deputies may approve it too")
+    ] = 0
+    too_few: Annotated[
+        str,
+        About(
+            "the same as a sentence, while it waits with the deputies for whom it is; empty: enough "
+            "people could approve it"
+        ),
+    ] = ""
+    may_name_deputy: PageOnly[bool] = False  # it lacks a deputy, and this person may name one
 
 
 def visible_requests(user: Person) -> QuerySet[ApprovalRequest]:

@@ -10,7 +10,7 @@ import re
 from base64 import b64decode
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -27,7 +27,7 @@ from audit import condition, globallog, keys, ledger, sampling, staff
 from audit.condition import Condition, WitnessSeen
 from audit.keys import teams as team_keys
 from audit.models import Gap
-from audit.proofs.drawn import Found, look
+from audit.proofs.drawn import Found, Standing, look
 from audit.retention import Schedule
 from audit.scrub import schedule
 from sessions.auditing import alterations
@@ -35,6 +35,7 @@ from sessions.auditing.alterations import AlterationLine
 from sessions.core import access, reach
 from sessions.core.access import Kind, Seen
 from sessions.core.session_lines import PAGE, Person
+from sessions.http.bodies import About, Words
 from sessions.models.sessions import AccessLine, AgentSession
 
 MOST_SAMPLED = 200  # entries
@@ -43,6 +44,8 @@ MAX_SEED = 100  # characters
 READERS = ("people", "programs", "links")  # kinds of readers; `links` are those to whom something was disclosed
 READER = re.compile(r"user:[0-9a-f-]{36}")
 _CURSOR = re.compile(r"([0-9T:.+-]{19,40})/([0-9a-f-]{36})/([0-9]{1,18})")
+ACCESS_KIND = [kind.value for kind in Kind]
+ENTRY_STANDING = [each.value for each in Standing]
 
 
 class ReadLine(msgspec.Struct, frozen=True):
@@ -50,16 +53,19 @@ class ReadLine(msgspec.Struct, frozen=True):
     was erased.
     """
 
-    log: UUID
+    log: Annotated[UUID, About("the reader's log of that day")]
     seq: int
     at: datetime
-    reader: str
-    kind: str
-    about: tuple[UUID, ...]
-    hidden: int  # how much more it is about
+    reader: Annotated[str, About("`user:<id>`")]
+    kind: Annotated[str, Words(ACCESS_KIND)]
+    about: Annotated[tuple[UUID, ...], About("sessions, and customers by their id")]
+    hidden: Annotated[int, About("how many more, which you may not see")]
     what: tuple[str, ...]
-    door: str
-    facts: dict[str, Any] | None
+    door: Annotated[str, About("method and address; empty outside of a request")]
+    facts: Annotated[
+        dict[str, Any] | None,
+        About("`reads` with the entries from first to last of each; null once the reader is erased"),
+    ]
 
     @property
     def cursor(self) -> str:
@@ -75,7 +81,7 @@ class StaffLine(msgspec.Struct, frozen=True):
     kind: str
     actor: str
     subject: str
-    facts: dict[str, Any] | None
+    facts: Annotated[dict[str, Any] | None, About("null once its subject is erased")]
 
 
 class SampledLine(msgspec.Struct, frozen=True):
@@ -85,11 +91,11 @@ class SampledLine(msgspec.Struct, frozen=True):
 
     session: UUID
     seq: int
-    kind: str
-    at: str
-    leaf: str
-    standing: str
-    held: str
+    kind: Annotated[str, About("empty where the entry is missing or unreadable")]
+    at: Annotated[str, About("empty likewise")]
+    leaf: Annotated[str, About("SHA-256 of the leaf that is stored, in hexadecimal; empty when none is")]
+    standing: Annotated[str, Words(ENTRY_STANDING, "whether the log's tree, under the signed head, has this leaf here")]
+    held: Annotated[str, About("the leaf that the tree has here; empty where it can no longer be told")]
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -112,8 +118,8 @@ class Sample(msgspec.Struct, frozen=True):
 class GapLine(msgspec.Struct, frozen=True):
     """A time in which a part did not run; the leaf `index` of the global log says the same."""
 
-    index: int
-    part: str
+    index: Annotated[int, About("leaf of the global log")]
+    part: Annotated[str, About("`sequencer` or `signer`")]
     since: datetime
     until: datetime
 

@@ -2,130 +2,89 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
 from agentstate.people.grants import MAX_REASON, MOST_SESSIONS
 from agentstate.people.roles import GRANTABLE
-from audit.proofs.drawn import Standing
-from sessions.core.access import Kind
-from sessions.http.fields import ExactChoice, ExactText, ShortList, Strict, choices
+from sessions.auditing import queries
+from sessions.http.bodies import About, Body, Chars, Instant, Items, Words
+from sessions.http.openapi import published
 
-ACCESS_KIND = choices(kind.value for kind in Kind)
-GRANT_KIND = choices(kind.value for kind in GRANTABLE)
-ENTRY_STANDING = choices(each.value for each in Standing)
+GRANT_KIND = [kind.value for kind in GRANTABLE]
 
 
-class AccessEntry(serializers.Serializer[Any]):
-    log = serializers.UUIDField(help_text="the reader's log of that day")
-    seq = serializers.IntegerField()
-    at = serializers.DateTimeField()
-    reader = serializers.CharField(help_text="`user:<id>`")
-    kind = serializers.ChoiceField(choices=ACCESS_KIND)
-    about = serializers.ListField(child=serializers.UUIDField(), help_text="sessions, and customers by their id")
-    hidden = serializers.IntegerField(help_text="how many more, which you may not see")
-    what = serializers.ListField(child=serializers.CharField())
-    door = serializers.CharField(help_text="method and address; empty outside of a request")
-    facts = serializers.DictField(
-        allow_null=True, help_text="`reads` with the entries from first to last of each; null once the reader is erased"
-    )
+class AccessPage(Struct, frozen=True):
+    entries: Sequence[queries.ReadLine]
+    next: Annotated[str | None, About("`after` of the next page")]
 
 
-class AccessPage(serializers.Serializer[Any]):
-    entries = AccessEntry(many=True)
-    next = serializers.CharField(allow_null=True, help_text="`after` of the next page")
+class StaffPage(Struct, frozen=True):
+    entries: Sequence[queries.StaffLine]
+    next: Annotated[int | None, About("`before` of the next page")]
 
 
-class StaffEntry(serializers.Serializer[Any]):
-    seq = serializers.IntegerField()
-    at = serializers.CharField()
-    kind = serializers.CharField()
-    actor = serializers.CharField()
-    subject = serializers.CharField()
-    facts = serializers.DictField(allow_null=True, help_text="null once its subject is erased")
+class SampledLog(Struct, frozen=True):
+    session: UUID
+    size: Annotated[int, About("entries, as the global log has it")]
 
 
-class StaffPage(serializers.Serializer[Any]):
-    entries = StaffEntry(many=True)
-    next = serializers.IntegerField(allow_null=True, help_text="`before` of the next page")
+class DrawnSample(Struct, frozen=True):
+    seed: str
+    digest: Annotated[str, About("SHA-256 over a line `<session> <size>` for each, by session")]
+    total: Annotated[int, About("entries that were drawn from")]
+    signed: Annotated[int, About("size of the newest signed head")]
+    root: Annotated[str, About("its root; empty when nothing is signed yet")]
+    waiting: Annotated[int, About("sessions that no signed head covers yet")]
+    population: Sequence[SampledLog]
+    entries: Sequence[queries.SampledLine]
 
 
-class SampledEntry(serializers.Serializer[Any]):
-    session = serializers.UUIDField()
-    seq = serializers.IntegerField()
-    kind = serializers.CharField(help_text="empty where the entry is missing or unreadable")
-    at = serializers.CharField(help_text="empty likewise")
-    leaf = serializers.CharField(help_text="SHA-256 of the leaf that is stored, in hexadecimal; empty when none is")
-    standing = serializers.ChoiceField(
-        choices=ENTRY_STANDING,
-        help_text="whether the log's tree, under the signed head, has this leaf here",
-    )
-    held = serializers.CharField(help_text="the leaf that the tree has here; empty where it can no longer be told")
+class DowntimePage(Struct, frozen=True):
+    downtimes: Sequence[queries.GapLine]
+    next: Annotated[int | None, About("`before` of the next page")]
 
 
-class SampledLog(serializers.Serializer[Any]):
-    session = serializers.UUIDField()
-    size = serializers.IntegerField(help_text="entries, as the global log has it")
-
-
-class DrawnSample(serializers.Serializer[Any]):
-    seed = serializers.CharField()
-    digest = serializers.CharField(help_text="SHA-256 over a line `<session> <size>` for each, by session")
-    total = serializers.IntegerField(help_text="entries that were drawn from")
-    signed = serializers.IntegerField(help_text="size of the newest signed head")
-    root = serializers.CharField(  # type: ignore[assignment]  # a name that DRF has for something else
-        help_text="its root; empty when nothing is signed yet"
-    )
-    waiting = serializers.IntegerField(help_text="sessions that no signed head covers yet")
-    population = SampledLog(many=True)
-    entries = SampledEntry(many=True)
-
-
-class Downtime(serializers.Serializer[Any]):
-    index = serializers.IntegerField(help_text="leaf of the global log")
-    part = serializers.CharField(help_text="`sequencer` or `signer`")
-    since = serializers.DateTimeField()
-    until = serializers.DateTimeField()
-
-
-class DowntimePage(serializers.Serializer[Any]):
-    downtimes = Downtime(many=True)
-    next = serializers.IntegerField(allow_null=True, help_text="`before` of the next page")
-
-
-class GiveGrant(Strict):
+class GiveGrant(Body, kw_only=True):
     """Whom to let in, to what, and until when."""
 
-    user = serializers.UUIDField(help_text="somebody with the role auditor in the team")
-    team = serializers.UUIDField()
-    kinds = ShortList(child=ExactChoice(choices=GRANT_KIND), max_length=len(GRANTABLE))
-    until = serializers.DateTimeField(help_text="with its time zone")
-    starts = serializers.DateTimeField(required=False, help_text="without it, now")
-    sessions = ShortList(
-        child=serializers.UUIDField(), max_length=MOST_SESSIONS, required=False, help_text="only these; without it, all"
-    )
-    opened_from = serializers.DateTimeField(required=False, help_text="only sessions opened then or later")
-    opened_to = serializers.DateTimeField(required=False, help_text="only sessions opened before")
-    reason = ExactText(
-        max_length=MAX_REASON, help_text="the auditor and the team's admins read it; write no customer's name"
-    )
+    user: Annotated[UUID, About("somebody with the role auditor in the team")]
+    team: UUID
+    kinds: Annotated[list[Annotated[str, Words(GRANT_KIND)]], Items(len(GRANTABLE))]
+    until: Annotated[datetime, Instant("with its time zone")]
+    starts: Annotated[datetime, Instant("without it, now")] | UnsetType = UNSET
+    sessions: Annotated[list[UUID], Items(MOST_SESSIONS, "only these; without it, all")] | UnsetType = UNSET
+    opened_from: Annotated[datetime, Instant("only sessions opened then or later")] | UnsetType = UNSET
+    opened_to: Annotated[datetime, Instant("only sessions opened before")] | UnsetType = UNSET
+    reason: Annotated[str, Chars(MAX_REASON, "the auditor and the team's admins read it; write no customer's name")]
 
 
-class Grant(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    user = serializers.UUIDField()
-    team = serializers.UUIDField()
-    kinds = serializers.ListField(child=serializers.CharField())
-    sessions = serializers.ListField(child=serializers.UUIDField())
-    opened_from = serializers.DateTimeField(allow_null=True)
-    opened_to = serializers.DateTimeField(allow_null=True)
-    starts = serializers.DateTimeField()
-    until = serializers.DateTimeField()
-    given_by = serializers.CharField()
-    reason = serializers.CharField()
-    revoked_at = serializers.DateTimeField(allow_null=True)
+class Grant(Struct, frozen=True):
+    id: UUID
+    user: UUID
+    team: UUID
+    kinds: Sequence[str]
+    sessions: Sequence[UUID]
+    opened_from: datetime | None
+    opened_to: datetime | None
+    starts: datetime
+    until: datetime
+    given_by: str
+    reason: str
+    revoked_at: datetime | None
 
 
-class GrantList(serializers.Serializer[Any]):
-    grants = Grant(many=True)
+class GrantList(Struct, frozen=True):
+    grants: Sequence[Grant]
+
+
+published(
+    AccessEntry=queries.ReadLine,
+    StaffEntry=queries.StaffLine,
+    SampledEntry=queries.SampledLine,
+    Downtime=queries.GapLine,
+)

@@ -5,7 +5,7 @@ Where a session stands needs `read`; charts are no secret among those who may se
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -22,6 +22,7 @@ from agentstate.people.roles import Permission
 from sessions.agents import registry
 from sessions.core.entry_lines import state_of
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 from sessions.library import charts
 
 
@@ -34,12 +35,12 @@ class ChartLine(msgspec.Struct, frozen=True):
     title: str
     about: str
     states: int
-    agents: tuple[str, ...]
-    errors: int
+    agents: Annotated[tuple[str, ...], About("whose sessions have it")]
+    errors: Annotated[int, About("findings of the check that keep it from being used")]
     warnings: int
-    cases: int
-    failed: int
-    covered: int
+    cases: Annotated[int, About("test cases beside it")]
+    failed: Annotated[int, About("of them")]
+    covered: Annotated[int, About("per cent of states and transitions that the cases reach")]
 
 
 class ChartView(msgspec.Struct, frozen=True):

@@ -2,141 +2,116 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
 from agentstate.engine.charts.chart import MAX_BYTES
-from agentstate.engine.charts.simulate import MAX_CASES, MAX_STEPS
+from agentstate.engine.charts.check.finding import Finding
+from agentstate.engine.charts.simulate import MAX_CASES, MAX_STEPS, Verdict
+from agentstate.engine.charts.standing import Awaited
+from sessions.charts import queries
 from sessions.core.person import MAX_REFERENCE
-from sessions.http.fields import ExactText, Key, ShortList, Strict
-from sessions.http.values import AnyValue
+from sessions.http.bodies import About, Body, Chars, Command, Items, Object
+from sessions.http.openapi import published
 
 
-class SendSignal(Strict):
+class SendSignal(Command, kw_only=True):
     """What is told to the session's chart."""
 
-    name = ExactText(max_length=MAX_REFERENCE, help_text="an event that the chart declares")
-    data = AnyValue(required=False, help_text="what it carries; numbers are integers")  # type: ignore[assignment]  # a name that DRF has too
-    idempotency_key = Key()
+    name: Annotated[str, Chars(MAX_REFERENCE, "an event that the chart declares")]
+    data: Annotated[Any, About("what it carries; numbers are integers")] | UnsetType = UNSET
 
 
-class GivenChart(Strict):
+class GivenChart(Body, kw_only=True):
     """A chart as JSON or as SCXML: one of the two."""
 
-    chart = serializers.DictField(required=False, help_text="the chart as JSON")
-    scxml = ExactText(max_length=MAX_BYTES, required=False, help_text="the chart as SCXML, its data model CEL")
+    chart: Annotated[Object, About("the chart as JSON")] | UnsetType = UNSET
+    scxml: Annotated[str, Chars(MAX_BYTES, "the chart as SCXML, its data model CEL")] | UnsetType = UNSET
 
 
-class CheckChart(GivenChart):
+class CheckChart(GivenChart, kw_only=True):
     """A chart to be checked, with the cases beside it."""
 
-    cases = ShortList(child=serializers.DictField(), max_length=MAX_CASES, required=False)
+    cases: Annotated[list[Object], Items(MAX_CASES)] | UnsetType = UNSET
 
 
-class SimulateChart(GivenChart):
+class SimulateChart(GivenChart, kw_only=True):
     """A chart to be tried out: given here, or one that is installed by its name."""
 
-    name = ExactText(max_length=MAX_REFERENCE, required=False, help_text="an installed chart, `name` or `name@version`")
-    given = serializers.DictField(required=False, help_text="what the chart reads from outside")
-    steps = ShortList(child=serializers.DictField(), max_length=MAX_STEPS)
+    name: Annotated[str, Chars(MAX_REFERENCE, "an installed chart, `name` or `name@version`")] | UnsetType = UNSET
+    given: Annotated[Object, About("what the chart reads from outside")] | UnsetType = UNSET
+    steps: Annotated[list[Object], Items(MAX_STEPS)]
 
 
-class AwaitedState(serializers.Serializer[Any]):
-    state = serializers.CharField()
-    about = serializers.CharField()
-    depth = serializers.IntegerField(help_text="how many states stand around it")
-    held = serializers.BooleanField(help_text="whether the session is in it")
-    waits_for = serializers.ListField(child=serializers.CharField(), help_text="events and times that lead on")
+class ChartTimer(Struct, frozen=True):
+    id: str
+    due: str
+    event: str
 
 
-class ChartTimer(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    due = serializers.CharField()
-    event = serializers.CharField()
+class ChartStanding(Struct, frozen=True):
+    lifecycle: Annotated[str, About("its state in the lifecycle that all sessions have")]
+    chart: Annotated[str, About("the agent's chart as `name@version`, or empty")]
+    title: str
+    begun: Annotated[bool, About("false before anything has happened in the session")]
+    running: bool
+    stopped: Annotated[str, About("why it runs no more although it has not ended, or empty")]
+    at: Annotated[str, About("of its latest move, or empty")]
+    configuration: Annotated[Sequence[str], About("all states held, outermost first")]
+    data: Annotated[Any, About("the chart's own data")]
+    timers: Sequence[ChartTimer]
+    signals: Annotated[Sequence[str], About("what it can be told from outside")]
+    instructions: Annotated[Sequence[str], About("what the agent is told here")]
+    tools: Annotated[Sequence[str] | None, About("null: all of the agent's")]
+    outline: Sequence[Awaited]
 
 
-class ChartStanding(serializers.Serializer[Any]):
-    lifecycle = serializers.CharField(help_text="its state in the lifecycle that all sessions have")
-    chart = serializers.CharField(help_text="the agent's chart as `name@version`, or empty")
-    title = serializers.CharField()
-    begun = serializers.BooleanField(help_text="false before anything has happened in the session")
-    running = serializers.BooleanField()
-    stopped = serializers.CharField(help_text="why it runs no more although it has not ended, or empty")
-    at = serializers.CharField(help_text="of its latest move, or empty")
-    configuration = serializers.ListField(child=serializers.CharField(), help_text="all states held, outermost first")
-    data = AnyValue(help_text="the chart's own data")  # type: ignore[assignment]  # a name that DRF has too
-    timers = ChartTimer(many=True)
-    signals = serializers.ListField(child=serializers.CharField(), help_text="what it can be told from outside")
-    instructions = serializers.ListField(child=serializers.CharField(), help_text="what the agent is told here")
-    tools = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="null: all of the agent's")
-    outline = AwaitedState(many=True)
+class ChartList(Struct, frozen=True):
+    charts: Sequence[queries.ChartLine]
 
 
-class ChartSummary(serializers.Serializer[Any]):
-    reference = serializers.CharField()
-    name = serializers.CharField()
-    version = serializers.IntegerField()
-    title = serializers.CharField()
-    about = serializers.CharField()
-    states = serializers.IntegerField()
-    agents = serializers.ListField(child=serializers.CharField(), help_text="whose sessions have it")
-    errors = serializers.IntegerField(help_text="findings of the check that keep it from being used")  # type: ignore[assignment]  # a name that DRF has too
-    warnings = serializers.IntegerField()
-    cases = serializers.IntegerField(help_text="test cases beside it")
-    failed = serializers.IntegerField(help_text="of them")
-    covered = serializers.IntegerField(help_text="per cent of states and transitions that the cases reach")
+class ChartCoverage(Struct, frozen=True):
+    percent: int
+    states: Sequence[str]
+    states_missed: Sequence[str]
+    transitions: Sequence[str]
+    transitions_missed: Sequence[str]
 
 
-class ChartList(serializers.Serializer[Any]):
-    charts = ChartSummary(many=True)
+class ChartChecked(Struct, frozen=True):
+    reference: str
+    chart: Annotated[Any, About("the chart as JSON")]
+    scxml: Annotated[str, About("the same chart as SCXML")]
+    findings: Sequence[Finding]
+    cases: Sequence[Verdict]
+    coverage: Annotated[ChartCoverage, About("of the cases")]
 
 
-class ChartFinding(serializers.Serializer[Any]):
-    rule = serializers.CharField()
-    severity = serializers.ChoiceField(choices=[("error", "error"), ("warning", "warning")])
-    path = serializers.CharField(help_text="the state, or the transition as `state#number`")
-    sentence = serializers.CharField()
+class ChartStage(Struct, frozen=True):
+    at: Annotated[str, About("a simulation begins at 2026-01-01T00:00:00Z")]
+    event: str
+    configuration: Sequence[str]
+    data: Any
+    handled: bool
+    exited: Sequence[str]
+    entered: Sequence[str]
+    taken: Sequence[str]
+    errors: Sequence[str]
+    refused: Annotated[str, About("why the step changed nothing, or empty")]
 
 
-class ChartCoverage(serializers.Serializer[Any]):
-    percent = serializers.IntegerField()
-    states = serializers.ListField(child=serializers.CharField())
-    states_missed = serializers.ListField(child=serializers.CharField())
-    transitions = serializers.ListField(child=serializers.CharField())
-    transitions_missed = serializers.ListField(child=serializers.CharField())
+class ChartSimulated(Struct, frozen=True):
+    reference: str
+    stages: Annotated[Sequence[ChartStage], About("the first one is the start")]
+    running: bool
+    coverage: ChartCoverage
 
 
-class CaseVerdict(serializers.Serializer[Any]):
-    case = serializers.CharField()
-    wrong = serializers.ListField(child=serializers.CharField(), help_text="empty: it holds")
-    configuration = serializers.ListField(child=serializers.CharField())
-
-
-class ChartChecked(serializers.Serializer[Any]):
-    reference = serializers.CharField()
-    chart = AnyValue(help_text="the chart as JSON")
-    scxml = serializers.CharField(help_text="the same chart as SCXML")
-    findings = ChartFinding(many=True)
-    cases = CaseVerdict(many=True)
-    coverage = ChartCoverage(help_text="of the cases")
-
-
-class ChartStage(serializers.Serializer[Any]):
-    at = serializers.CharField(help_text="a simulation begins at 2026-01-01T00:00:00Z")
-    event = serializers.CharField()
-    configuration = serializers.ListField(child=serializers.CharField())
-    data = AnyValue()  # type: ignore[assignment]
-    handled = serializers.BooleanField()
-    exited = serializers.ListField(child=serializers.CharField())
-    entered = serializers.ListField(child=serializers.CharField())
-    taken = serializers.ListField(child=serializers.CharField())
-    errors = serializers.ListField(child=serializers.CharField())  # type: ignore[assignment]
-    refused = serializers.CharField(help_text="why the step changed nothing, or empty")
-
-
-class ChartSimulated(serializers.Serializer[Any]):
-    reference = serializers.CharField()
-    stages = ChartStage(many=True, help_text="the first one is the start")
-    running = serializers.BooleanField()
-    coverage = ChartCoverage()
+published(
+    AwaitedState=Awaited,
+    ChartSummary=queries.ChartLine,
+    ChartFinding=Finding,
+    CaseVerdict=Verdict,
+)

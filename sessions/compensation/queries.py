@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -11,6 +12,7 @@ from agentstate.engine.decide.compensation import undoable
 from sessions.core import history
 from sessions.core.entry_lines import state_of
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 from sessions.tools import registry
 
 
@@ -19,9 +21,9 @@ class Undoable(msgspec.Struct, frozen=True):
 
     call: str
     tool: str
-    seq: int
-    what: str
-    undo: str
+    seq: Annotated[int, About("the entry of its intent")]
+    what: Annotated[str, About("what was done, in the tool's words")]
+    undo: Annotated[str, About("what would be done to undo it")]
 
 
 class UndoableLine(msgspec.Struct, frozen=True):

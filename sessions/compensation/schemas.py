@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
 from agentstate.engine.decide.compensation import MAX_REASON, MAX_STEPS
-from sessions.http.fields import ExactText, Key, ShortList, Strict
-from sessions.http.values import ExactNumber
+from sessions.compensation import queries
+from sessions.http.bodies import About, Chars, Command, Items, Range
+from sessions.http.openapi import published
 
 MAX_CALL = 200  # characters of a call's id
 
 
-class Compensate(Strict):
+class Compensate(Command, kw_only=True):
     """Which effects, and why."""
 
-    rollback = ExactNumber(min_value=0, help_text="the entry of the rollback that left them standing")
-    calls = ShortList(child=ExactText(max_length=MAX_CALL), max_length=MAX_STEPS, required=False)
-    reason = ExactText(max_length=MAX_REASON)
-    idempotency_key = Key()
+    rollback: Annotated[int, Range(0, None, "the entry of the rollback that left them standing")]
+    calls: Annotated[list[Annotated[str, Chars(MAX_CALL)]], Items(MAX_STEPS)] | UnsetType = UNSET
+    reason: Annotated[str, Chars(MAX_REASON)]
 
 
-class UndoableEffect(serializers.Serializer[Any]):
-    call = serializers.CharField()
-    tool = serializers.CharField()
-    seq = serializers.IntegerField(help_text="the entry of its intent")
-    what = serializers.CharField(help_text="what was done, in the tool's words")
-    undo = serializers.CharField(help_text="what would be done to undo it")
+class UndoableEffects(Struct, frozen=True):
+    rollback: Annotated[int | None, About("the entry of the latest rollback")]
+    effects: Sequence[queries.Undoable]
 
 
-class UndoableEffects(serializers.Serializer[Any]):
-    rollback = serializers.IntegerField(allow_null=True, help_text="the entry of the latest rollback")
-    effects = UndoableEffect(many=True)
+published(UndoableEffect=queries.Undoable)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 from django.db.models import OuterRef, Subquery
+from msgspec import Meta
 
+from agentstate.engine import events as ev
 from agentstate.engine.state.session import SessionState
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.roles import Permission
@@ -33,12 +35,12 @@ class EntryLine(msgspec.Struct, frozen=True):
     """One entry of a session's log, opened. `data` is None once its subject was erased."""
 
     seq: int
-    kind: str
-    at: str
-    actor: str
-    ref: int
-    command: str
-    data: dict[str, Any] | None
+    kind: Annotated[str, Meta(extra_json_schema={"enum": list(ev.KINDS)})]
+    at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    actor: Annotated[str, Meta(description="user:<id>, agent:<name> or system")]
+    ref: Annotated[int, Meta(description="seq of the entry that this one answers, or -1")]
+    command: Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
+    data: Annotated[dict[str, Any] | None, Meta(description="null once the customer was erased")]
 
 
 def state_of(user: Person, session: UUID, what: str = "state") -> SessionState:

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from drf_spectacular.utils import extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
-
-from sessions.core.states import UnknownSession
-from sessions.data import commands as data_commands
-from sessions.data import queries as data_queries
+from agentstate.people.models import User
+from sessions.core.committed import Committed
+from sessions.data import commands, queries
 from sessions.data import schemas as forms
-from sessions.http import values
-from sessions.http.api import READING, SESSION, WRITING, answers, receipt, shown, valid
-from sessions.http.parameters import identifier
+from sessions.http.answers import filled
+from sessions.http.bodies import arguments
+from sessions.http.operations import get, post
+from sessions.http.parameters import SessionId
 
 
-class Data(APIView):
+@get()
+def read_data(user: User, session: SessionId) -> forms.DataObjects:
     """Read the data messages beside the state, and add one."""
+    return filled(forms.DataObjects, queries.data_of(user, session))
 
-    @extend_schema(operation_id="read_data", parameters=[SESSION], responses=answers(200, forms.DataObjects, *READING))
-    def get(self, request: Request, session: str) -> Response:
-        found = data_queries.data_of(request.user, identifier(session, UnknownSession))
-        return Response({"seq": found.seq, "objects": [shown(forms.DataObject, each) for each in found.objects]})
 
-    @extend_schema(
-        operation_id="add_data",
-        description="A patch of the object of its kind: the newest message that holds a path provides its value.",
-        parameters=[SESSION],
-        request=forms.AddData,
-        responses=answers(201, values.Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.AddData, request)
-        key = wanted.pop("key")
-        return receipt(data_commands.add_data(request.user, identifier(session, UnknownSession), wanted, key=key))
+@post()
+def add_data(user: User, session: SessionId, body: forms.AddData) -> Committed:
+    """A patch of the object of its kind: the newest message that holds a path provides its value."""
+    message = arguments(body)
+    return commands.add_data(user, session, message, key=message.pop("key"))

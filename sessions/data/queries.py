@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -12,16 +12,17 @@ from agentstate.people.roles import Permission
 from sessions.core import states, visibility
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 
 
 class DataLine(msgspec.Struct, frozen=True):
     """The object of one kind, of the session itself or of an instance; `by` sent the newest message."""
 
     kind: str
-    instance: str
-    value: Any
-    schema: Any
-    by: str
+    instance: Annotated[str, About("empty: the session itself")]
+    value: Annotated[Any, About("private values only for those who may unmask")]
+    schema: Annotated[Any, About("null: anything may be written")]
+    by: Annotated[str, About("who sent the newest message")]
 
 
 class DataLines(msgspec.Struct, frozen=True):

@@ -2,37 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
-from sessions.http.fields import ExactChoice, ExactText, Key, Strict
-from sessions.http.values import Anything, AnyValue
+from sessions.data import queries
+from sessions.http.bodies import About, Chars, Command, Words
+from sessions.http.openapi import published
 
-MESSAGE_TYPE = [("data", "data")]
+MESSAGE_TYPE = ["data"]
 _KIND = 41
 _NAME = 120
 
 
-class AddData(Strict):
+class AddData(Command, kw_only=True):
     """A data message in the notation of the plan protocol."""
 
-    type = ExactChoice(choices=MESSAGE_TYPE)
-    kind = ExactText(max_length=_KIND, required=False, help_text="a lower-case word; none of state and input")
-    schema = AnyValue(required=False, help_text="a JSON Schema (2020-12) that holds from now on")
-    data = AnyValue(help_text="merged into what the kind holds: objects by key, anything else replaced")  # type: ignore[assignment]
-    _instance = ExactText(max_length=_NAME, required=False, help_text="for this instance alone")
-    idempotency_key = Key()
+    type: Annotated[str, Words(MESSAGE_TYPE)]
+    kind: Annotated[str, Chars(_KIND, "a lower-case word; none of state and input")] | UnsetType = UNSET
+    schema: Annotated[Any, About("a JSON Schema (2020-12) that holds from now on")] | UnsetType = UNSET
+    data: Annotated[Any, About("merged into what the kind holds: objects by key, anything else replaced")]
+    _instance: Annotated[str, Chars(_NAME, "for this instance alone")] | UnsetType = UNSET
 
 
-class DataObject(serializers.Serializer[Any]):
-    kind = serializers.CharField()
-    instance = serializers.CharField(help_text="empty: the session itself")
-    value = Anything(help_text="private values only for those who may unmask")
-    schema = Anything(help_text="null: anything may be written")
-    by = serializers.CharField(help_text="who sent the newest message")
+class DataObjects(Struct, frozen=True):
+    seq: int
+    objects: Sequence[queries.DataLine]
 
 
-class DataObjects(serializers.Serializer[Any]):
-    seq = serializers.IntegerField()
-    objects = DataObject(many=True)
+published(DataObject=queries.DataLine)

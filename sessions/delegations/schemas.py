@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
 
-from rest_framework import serializers
+from msgspec import Struct
 
 from agentstate.people.delegations import MAX_REASON
 from agentstate.people.roles import DELEGABLE
-from sessions.http.fields import ExactChoice, ExactText, ShortList, Strict, choices
+from sessions.http.bodies import About, Body, Chars, Instant, Items, Words
 
-DELEGATED = choices(DELEGABLE)
+DELEGATED = list(DELEGABLE)
 
 
-class GiveDelegation(Strict):
+class GiveDelegation(Body, kw_only=True):
     """To whom you lend your right to decide, and until when."""
 
-    receiver = serializers.UUIDField(help_text="a colleague who reads the team's sessions")
-    team = serializers.UUIDField()
-    permissions = ShortList(child=ExactChoice(choices=DELEGATED), max_length=len(DELEGABLE))
-    until = serializers.DateTimeField(help_text="with its time zone")
-    reason = ExactText(
-        max_length=MAX_REASON,
-        help_text="your colleague, the team's admins and auditors read it; write no customer's name",
-    )
+    receiver: Annotated[UUID, About("a colleague who reads the team's sessions")]
+    team: UUID
+    permissions: Annotated[list[Annotated[str, Words(DELEGATED)]], Items(len(DELEGABLE))]
+    until: Annotated[datetime, Instant("with its time zone")]
+    reason: Annotated[
+        str, Chars(MAX_REASON, "your colleague, the team's admins and auditors read it; write no customer's name")
+    ]
 
 
-class Delegation(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    giver = serializers.UUIDField()
-    receiver = serializers.UUIDField()
-    team = serializers.UUIDField()
-    permissions = serializers.ListField(child=serializers.CharField())
-    until = serializers.DateTimeField()
-    reason = serializers.CharField()
-    revoked_at = serializers.DateTimeField(allow_null=True)
+class Delegation(Struct, frozen=True):
+    id: UUID
+    giver: UUID
+    receiver: UUID
+    team: UUID
+    permissions: Sequence[str]
+    until: datetime
+    reason: str
+    revoked_at: datetime | None
 
 
-class DelegationList(serializers.Serializer[Any]):
-    delegations = Delegation(many=True)
+class DelegationList(Struct, frozen=True):
+    delegations: Sequence[Delegation]

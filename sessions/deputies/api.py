@@ -2,73 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
+from typing import Annotated
+from uuid import UUID
 
 from agentstate.people import deputies
 from agentstate.people.models import Deputy, User
 from sessions.deputies import queries
 from sessions.deputies import schemas as forms
-from sessions.http.api import READING, WRITING, answers, shown, valid
-from sessions.http.parameters import Parameters, identifier
-
-_DEPUTY = OpenApiParameter("deputy", {"type": "string", "format": "uuid"}, OpenApiParameter.PATH)
+from sessions.http.operations import READING, delete, get, post
+from sessions.http.parameters import Id
 
 
-class Deputies(APIView):
-    """Who decides where a team has too few people."""
-
-    @extend_schema(
-        operation_id="list_deputies",
-        description="By team that you take over in or set up: where rules ask for more people than may approve, and "
-        "the team's deputies.",
-        responses=answers(200, forms.TeamApproversList, *READING),
+@get()
+def list_deputies(user: User) -> forms.TeamApproversList:
+    """By team that you take over in or set up: where rules ask for more people than may approve, and the team's
+    deputies.
+    """
+    teams = queries.team_approvers(user)
+    return forms.TeamApproversList(
+        [forms.TeamApprovers(each.team.pk, each.gaps, [_line(one) for one in each.deputies]) for each in teams]
     )
-    def get(self, request: Request) -> Response:
-        Parameters(request)
-        return Response({"teams": [_team(each) for each in queries.team_approvers(request.user)]})
-
-    @extend_schema(
-        operation_id="name_deputy",
-        description="Name a person who may decide the team's requests that too few of its people can approve. Needs "
-        "`configure` in the team; nobody names themselves.",
-        request=forms.NameDeputy,
-        responses=answers(201, forms.Deputy, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        wanted = valid(forms.NameDeputy, request)
-        return Response(_line(deputies.name(wanted["user"], wanted["team"], _user(request))), status=201)
 
 
-class OneDeputy(APIView):
-    """A deputy of a team."""
-
-    @extend_schema(
-        operation_id="remove_deputy",
-        description="End what a deputy may decide in the team. Needs `configure` in it.",
-        parameters=[_DEPUTY],
-        responses=answers(200, forms.Deputy, *READING),
-    )
-    def delete(self, request: Request, deputy: str) -> Response:
-        return Response(_line(deputies.remove(identifier(deputy, deputies.UnknownDeputy), _user(request))))
+@post()
+def name_deputy(user: User, body: forms.NameDeputy) -> forms.Deputy:
+    """Name a person who may decide the team's requests that too few of its people can approve. Needs `configure` in the
+    team; nobody names themselves.
+    """
+    return _line(deputies.name(body.user, body.team, user))
 
 
-def _team(each: queries.TeamApprovers) -> dict[str, Any]:
-    return {
-        "team": each.team.pk,
-        "gaps": [shown(forms.ApproverGap, gap) for gap in each.gaps],
-        "deputies": [_line(deputy) for deputy in each.deputies],
-    }
+@delete(codes=READING)
+def remove_deputy(user: User, deputy: Annotated[UUID, Id(deputies.UnknownDeputy)]) -> forms.Deputy:
+    """End what a deputy may decide in the team. Needs `configure` in it."""
+    return _line(deputies.remove(deputy, user))
 
 
-def _line(deputy: Deputy) -> dict[str, Any]:
-    return {"id": deputy.pk, "user": deputy.user_id, "team": deputy.team_id}
-
-
-def _user(request: Request) -> User:
-    assert isinstance(request.user, User)  # the API requires a token
-    return request.user
+def _line(deputy: Deputy) -> forms.Deputy:
+    return forms.Deputy(deputy.pk, deputy.user_id, deputy.team_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -16,6 +17,7 @@ from sessions.agents import registry
 from sessions.core import authority
 from sessions.core.session_lines import Person
 from sessions.descriptions import approvals
+from sessions.http.bodies import About
 
 
 def may_open(user: Person) -> list[UUID]:
@@ -30,10 +32,10 @@ class GapLine(msgspec.Struct, frozen=True):
     """Rules that ask for more people than the team has. `able`: the names of the people who may approve."""
 
     tier: int
-    quorum: int
-    able: list[str]
-    rules: list[str]
-    sentence: str
+    quorum: Annotated[int, About("people who must approve")]
+    able: Annotated[list[str], About("by name, who of the team may approve")]
+    rules: Annotated[list[str], About("the rules that ask for them")]
+    sentence: Annotated[str, About("all of this in words")]
 
 
 class TeamApprovers(msgspec.Struct, frozen=True):

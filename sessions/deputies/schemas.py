@@ -2,39 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated
+from uuid import UUID
 
-from rest_framework import serializers
+from msgspec import Struct
 
-from sessions.http.fields import Strict
+from sessions.deputies import queries
+from sessions.http.bodies import About, Body
+from sessions.http.openapi import published
 
 
-class NameDeputy(Strict):
+class NameDeputy(Body, kw_only=True):
     """Who becomes a deputy of which team."""
 
-    user = serializers.UUIDField(help_text="a person who reads the team's sessions and may decide in another team")
-    team = serializers.UUIDField()
+    user: Annotated[UUID, About("a person who reads the team's sessions and may decide in another team")]
+    team: UUID
 
 
-class Deputy(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    user = serializers.UUIDField()
-    team = serializers.UUIDField()
+class Deputy(Struct, frozen=True):
+    id: UUID
+    user: UUID
+    team: UUID
 
 
-class ApproverGap(serializers.Serializer[Any]):
-    tier = serializers.IntegerField()
-    quorum = serializers.IntegerField(help_text="people who must approve")
-    able = serializers.ListField(child=serializers.CharField(), help_text="by name, who of the team may approve")
-    rules = serializers.ListField(child=serializers.CharField(), help_text="the rules that ask for them")
-    sentence = serializers.CharField(help_text="all of this in words")
+class TeamApprovers(Struct, frozen=True):
+    team: UUID
+    gaps: Annotated[
+        Sequence[queries.GapLine], About("where rules ask for more people than the team has, highest tier first")
+    ]
+    deputies: Sequence[Deputy]
 
 
-class TeamApprovers(serializers.Serializer[Any]):
-    team = serializers.UUIDField()
-    gaps = ApproverGap(many=True, help_text="where rules ask for more people than the team has, highest tier first")
-    deputies = Deputy(many=True)
+class TeamApproversList(Struct, frozen=True):
+    teams: Sequence[TeamApprovers]
 
 
-class TeamApproversList(serializers.Serializer[Any]):
-    teams = TeamApprovers(many=True)
+published(ApproverGap=queries.GapLine)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -13,26 +14,30 @@ from sessions.core import access
 from sessions.core.entry_lines import may_read
 from sessions.core.session_lines import Person
 from sessions.disclosures import content
+from sessions.disclosures.content import Standing, What
+from sessions.http.bodies import About, Words
 from sessions.models.sessions import Disclosure
 
 MOST = 200  # lines
+WHAT = [each.value for each in What]
+STANDING = [each.value for each in Standing]
 
 
 class DisclosureLine(msgspec.Struct, frozen=True):
     """One disclosure, without what it shows."""
 
     id: UUID
-    what: str
+    what: Annotated[str, Words(WHAT)]
     first: int
     last: int
     pointer: str
-    reason: str
-    standing: str
+    reason: Annotated[str, About("empty once the data subject was erased")]
+    standing: Annotated[str, Words(STANDING)]
     made_by: str
     made_at: datetime
     expires_at: datetime | None
     revoked_at: datetime | None
-    opened: int
+    opened: Annotated[int, About("how often the link was opened")]
     opened_at: datetime | None
 
 

@@ -2,58 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
+from sessions.disclosures import queries
 from sessions.disclosures.commands import LONGEST_POINTER, LONGEST_REASON, MOST_DAYS
-from sessions.disclosures.content import Standing, What
-from sessions.http.fields import ExactChoice, ExactText, Key, Strict, choices
-from sessions.http.values import ExactNumber
+from sessions.http.bodies import About, Chars, Command, Range, Words
+from sessions.http.openapi import published
 from sessions.proofs.schemas import Proof
 
-WHAT = choices(What)
-STANDING = choices(Standing)
 _LAST = 2**53
 
 
-class Disclose(Strict):
+class Disclose(Command, kw_only=True):
     """What is shared, and why."""
 
-    what = ExactChoice(choices=WHAT)
-    first = ExactNumber(required=False, min_value=0, max_value=_LAST, help_text="seq; not for a whole session")
-    last = ExactNumber(required=False, min_value=0, max_value=_LAST, help_text="seq; of a range")
-    pointer = ExactText(max_length=LONGEST_POINTER, required=False, help_text="of a field: as /text")
-    reason = ExactText(max_length=LONGEST_REASON)
-    days = ExactNumber(
-        required=False, min_value=0, max_value=MOST_DAYS, help_text="until the link ends; 0, or without it: a file"
-    )
-    idempotency_key = Key()
+    what: Annotated[str, Words(queries.WHAT)]
+    first: Annotated[int, Range(0, _LAST, "seq; not for a whole session")] | UnsetType = UNSET
+    last: Annotated[int, Range(0, _LAST, "seq; of a range")] | UnsetType = UNSET
+    pointer: Annotated[str, Chars(LONGEST_POINTER, "of a field: as /text")] | UnsetType = UNSET
+    reason: Annotated[str, Chars(LONGEST_REASON)]
+    days: Annotated[int, Range(0, MOST_DAYS, "until the link ends; 0, or without it: a file")] | UnsetType = UNSET
 
 
-class Disclosure(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    what = serializers.ChoiceField(choices=WHAT)
-    first = serializers.IntegerField()
-    last = serializers.IntegerField()
-    pointer = serializers.CharField()
-    reason = serializers.CharField(help_text="empty once the data subject was erased")
-    standing = serializers.ChoiceField(choices=STANDING)
-    made_by = serializers.CharField()
-    made_at = serializers.DateTimeField()
-    expires_at = serializers.DateTimeField(allow_null=True)
-    revoked_at = serializers.DateTimeField(allow_null=True)
-    opened = serializers.IntegerField(help_text="how often the link was opened")
-    opened_at = serializers.DateTimeField(allow_null=True)
+class Disclosures(Struct, frozen=True):
+    disclosures: Sequence[queries.DisclosureLine]
 
 
-class Disclosures(serializers.Serializer[Any]):
-    disclosures = Disclosure(many=True)
+class Disclosed(Struct, frozen=True):
+    disclosure: queries.DisclosureLine
+    address: Annotated[str | None, About("of the link; told now, and again for the same idempotency key")]
+    file: Annotated[Proof | None, About("the document, where no link was asked for")]
 
 
-class Disclosed(serializers.Serializer[Any]):
-    disclosure = Disclosure()
-    address = serializers.CharField(
-        allow_null=True, help_text="of the link; told now, and again for the same idempotency key"
-    )
-    file = Proof(allow_null=True, help_text="the document, where no link was asked for")
+published(Disclosure=queries.DisclosureLine)

@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
 from agentstate.engine.lifecycle import SessionStatus
 from sessions.core.person import MAX_REFERENCE
 from sessions.exports.session import LONGEST_REASON
-from sessions.http.fields import ExactChoice, ExactFlag, ExactText, Strict, choices
+from sessions.http.bodies import About, Body, Chars, Instant, Words
 from sessions.models.sessions import Export as Row
 
-SESSION_STATUS = choices(status.value for status in SessionStatus)
-EXPORT_STATE = choices(state.value for state in Row.State)
+SESSION_STATUS = [status.value for status in SessionStatus]
+EXPORT_STATE = [state.value for state in Row.State]
 
 
-class AskExport(Strict):
+class AskExport(Body, kw_only=True):
     """Which sessions, all of them where nothing narrows; masked unless a reason for unmasking is given."""
 
-    team = serializers.UUIDField(required=False)
-    agent = ExactText(max_length=60, required=False)
-    status = ExactChoice(choices=SESSION_STATUS, required=False)
-    customer = ExactText(max_length=MAX_REFERENCE, required=False, help_text="a customer's reference")
-    opened_from = serializers.DateTimeField(required=False)
-    opened_to = serializers.DateTimeField(required=False)
-    unmask = ExactFlag(required=False, help_text="show personal values; needs the permission and a reason")
-    reason = ExactText(max_length=LONGEST_REASON, required=False, help_text="recorded; no names of customers")
+    team: UUID | UnsetType = UNSET
+    agent: Annotated[str, Chars(60)] | UnsetType = UNSET
+    status: Annotated[str, Words(SESSION_STATUS)] | UnsetType = UNSET
+    customer: Annotated[str, Chars(MAX_REFERENCE, "a customer's reference")] | UnsetType = UNSET
+    opened_from: Annotated[datetime, Instant()] | UnsetType = UNSET
+    opened_to: Annotated[datetime, Instant()] | UnsetType = UNSET
+    unmask: Annotated[bool, About("show personal values; needs the permission and a reason")] | UnsetType = UNSET
+    reason: Annotated[str, Chars(LONGEST_REASON, "recorded; no names of customers")] | UnsetType = UNSET
 
 
-class Export(serializers.Serializer[Any]):
+class Export(Struct, frozen=True):
     """An export, and how far it is."""
 
-    id = serializers.UUIDField()
-    state = serializers.ChoiceField(choices=EXPORT_STATE)
-    problem = serializers.CharField(help_text="code of the refusal that ended it; else empty")
-    masked = serializers.BooleanField()
-    total = serializers.IntegerField(help_text="sessions")
-    built = serializers.IntegerField(help_text="of them")
-    size = serializers.IntegerField(help_text="bytes of the bundles so far")
-    asked_at = serializers.DateTimeField()
-    ended_at = serializers.DateTimeField(allow_null=True)
-    expires_at = serializers.DateTimeField(allow_null=True)
+    id: UUID
+    state: Annotated[str, Words(EXPORT_STATE)]
+    problem: Annotated[str, About("code of the refusal that ended it; else empty")]
+    masked: bool
+    total: Annotated[int, About("sessions")]
+    built: Annotated[int, About("of them")]
+    size: Annotated[int, About("bytes of the bundles so far")]
+    asked_at: datetime
+    ended_at: datetime | None
+    expires_at: datetime | None
 
 
-class ExportList(serializers.Serializer[Any]):
+class ExportList(Struct, frozen=True):
     """Your exports, newest first."""
 
-    exports = Export(many=True)
+    exports: Sequence[Export]

@@ -5,20 +5,24 @@ alone. One query for the page, its count and the API.
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from typing import Annotated, Any, get_args
 from uuid import UUID
 
 import msgspec
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce, Now
 
+from agentstate.engine import events as ev
 from agentstate.engine.decide.interventions import is_blocked, ways
 from agentstate.engine.state.session import Call
 from sessions.core.entry_lines import state_of
 from sessions.core.session_lines import PAGE, Person, SessionLine, lines_of, visible_sessions
+from sessions.http.bodies import About, Words
 from sessions.models.sessions import AgentSession
 
 PATIENCE = timedelta(minutes=1)  # a call that waits longer for a place is told of
+INTERVENTION = list(get_args(ev.Intervention))
+STUCK_WHY = ("unknown", "failed", "waits")
 
 
 class StuckCall(msgspec.Struct, frozen=True):
@@ -28,13 +32,15 @@ class StuckCall(msgspec.Struct, frozen=True):
     tool: str
     status: str
     tier: int
-    why: str  # unknown: nobody knows whether it happened; failed: for reasons not its own; waits: to begin
+    why: Annotated[str, Words(STUCK_WHY, "unknown: nobody knows whether it happened")]
     attempt: int
     arguments: dict[str, Any]
-    said: str  # what the agent was told of it, if it was
-    ways: tuple[str, ...]
-    is_blocked: bool  # whether the page, its badge and alerts count it
-    intent: int  # seq of the entry by which it began last; -1: never
+    said: Annotated[str, About("what the agent was told of it")]
+    ways: Annotated[tuple[Annotated[str, Words(INTERVENTION)], ...], About("what may be done")]
+    is_blocked: Annotated[
+        bool, About("whether nothing goes on with it until a person intervenes: what `/stuck` and alerts count")
+    ]
+    intent: Annotated[int, About("entry by which it began last; -1: never")]
 
 
 def stuck_sessions(user: Person) -> QuerySet[AgentSession]:

@@ -2,77 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+from uuid import UUID
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
-from agentstate.engine import events as ev
 from agentstate.engine.decide.interventions import MAX_REASON
-from sessions.http.fields import ExactChoice, ExactText, Key, Strict, choices
-from sessions.http.values import AnyValue
+from sessions.http.bodies import About, Chars, Command, Words
+from sessions.interventions import queries
 
-INTERVENTION = choices(get_args(ev.Intervention))
-STUCK_WHY = choices(("unknown", "failed", "waits"))
 MAX_CALL = 200  # characters of a call's id
 
 
-class Intervention(Strict):
+class Intervention(Command, kw_only=True):
     """What a person says of a call."""
 
-    call = ExactText(max_length=MAX_CALL)
-    how = ExactChoice(choices=INTERVENTION)
-    reason = ExactText(max_length=MAX_REASON)
-    result = AnyValue(required=False, help_text="with `supply` and `happened`: judged by the tool's own schema")
-    idempotency_key = Key()
+    call: Annotated[str, Chars(MAX_CALL)]
+    how: Annotated[str, Words(queries.INTERVENTION)]
+    reason: Annotated[str, Chars(MAX_REASON)]
+    result: Annotated[Any, About("with `supply` and `happened`: judged by the tool's own schema")] | UnsetType = UNSET
 
 
-class Withdrawal(Strict):
+class Withdrawal(Command, kw_only=True):
     """Which call is withdrawn, and why."""
 
-    call = ExactText(max_length=MAX_CALL, required=False)
-    request = ExactText(
-        max_length=MAX_CALL, required=False, help_text="instead of `call`: the request that asks for it"
-    )
-    reason = ExactText(max_length=MAX_REASON)
-    idempotency_key = Key()
+    call: Annotated[str, Chars(MAX_CALL)] | UnsetType = UNSET
+    request: Annotated[str, Chars(MAX_CALL, "instead of `call`: the request that asks for it")] | UnsetType = UNSET
+    reason: Annotated[str, Chars(MAX_REASON)]
 
 
-class RetrySession(Strict):
+class RetrySession(Command, kw_only=True):
     """Why it is tried again."""
 
-    reason = ExactText(max_length=MAX_REASON)
-    idempotency_key = Key()
+    reason: Annotated[str, Chars(MAX_REASON)]
 
 
-class StuckSession(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    agent = serializers.CharField()
-    status = serializers.CharField()
-    stuck = serializers.IntegerField(help_text="calls that a person must settle, and the session itself if it failed")
-    stalled = serializers.CharField(help_text="why the runtime leaves it alone; empty: it does not", allow_blank=True)
-    stalled_at = serializers.DateTimeField(allow_null=True)
-    last_at = serializers.DateTimeField()
+class StuckSession(Struct, frozen=True):
+    id: UUID
+    agent: str
+    status: str
+    stuck: Annotated[int, About("calls that a person must settle, and the session itself if it failed")]
+    stalled: Annotated[str, About("why the runtime leaves it alone; empty: it does not")]
+    stalled_at: datetime | None
+    last_at: datetime
 
 
-class StuckList(serializers.Serializer[Any]):
-    sessions = StuckSession(many=True)
+class StuckList(Struct, frozen=True):
+    sessions: Sequence[StuckSession]
 
 
-class StuckCall(serializers.Serializer[Any]):
-    call = serializers.CharField()
-    tool = serializers.CharField()
-    status = serializers.CharField()
-    tier = serializers.IntegerField()
-    why = serializers.ChoiceField(choices=STUCK_WHY, help_text="unknown: nobody knows whether it happened")
-    attempt = serializers.IntegerField()
-    arguments = serializers.DictField()
-    said = serializers.CharField(help_text="what the agent was told of it", allow_blank=True)
-    ways = serializers.ListField(child=serializers.ChoiceField(choices=INTERVENTION), help_text="what may be done")
-    is_blocked = serializers.BooleanField(
-        help_text="whether nothing goes on with it until a person intervenes: what `/stuck` and alerts count"
-    )
-    intent = serializers.IntegerField(help_text="entry by which it began last; -1: never")
-
-
-class StuckCalls(serializers.Serializer[Any]):
-    calls = StuckCall(many=True)
+class StuckCalls(Struct, frozen=True):
+    calls: Sequence[queries.StuckCall]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated, get_args
 from uuid import UUID
 
 import msgspec
 
 from agentstate.clock import now
 from agentstate.engine import model_request
+from agentstate.engine.conversation import ItemRole
 from agentstate.engine.decide.memory import scene_of
 from agentstate.engine.memory.pins import Pin
 from agentstate.engine.memory.scene import Scene
@@ -17,6 +19,9 @@ from sessions.agents.registry import context_for, find
 from sessions.core import states, visibility
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About, Words
+
+ITEM_ROLE = list(get_args(ItemRole))
 
 
 class Reason(msgspec.Struct, frozen=True):
@@ -30,13 +35,13 @@ class Remembered(msgspec.Struct, frozen=True):
     """One item that is held in its own words. `points` is what is left of `full` after decay."""
 
     seq: int
-    role: str
+    role: Annotated[str, Words(ITEM_ROLE)]
     text: str
-    tools: tuple[str, ...]
-    at: str
-    turn: int
-    points: int
-    full: int
+    tools: Annotated[tuple[str, ...], About("that it calls, or whose result it is")]
+    at: Annotated[str, About("empty for entries from before instants were kept with messages")]
+    turn: Annotated[int, About("messages of the customer up to then")]
+    points: Annotated[int, About("how much it matters now")]
+    full: Annotated[int, About("how much it mattered when it came")]
     why: tuple[Reason, ...]
     rating: int
     pinned: bool
@@ -48,11 +53,11 @@ class Memory(msgspec.Struct, frozen=True):
     thousandths, for the model that was asked last.
     """
 
-    turn: int
-    budget: int
+    turn: Annotated[int, About("messages of the customer so far")]
+    budget: Annotated[int, About("tokens of a model request")]
     counter: str
-    factor: int
-    tokens: int
+    factor: Annotated[int, About("thousandths: what the provider counts of the counter's tokens")]
+    tokens: Annotated[int, About("of a request made now, by the counter")]
     items: tuple[Remembered, ...]
     summaries: tuple[Summary, ...]
     pins: tuple[Pin, ...]

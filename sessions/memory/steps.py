@@ -7,7 +7,7 @@ The state is folded up to the entry of the step, and the agent's definition is t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -29,6 +29,8 @@ from sessions.agents.chat_request import chat_messages, chat_tools
 from sessions.core import states, visibility
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
 
 ASKED = ("model.requested", "summary.requested")
 NEAR = 4_000  # entries around a step that are looked through for the step before and after it
@@ -53,24 +55,24 @@ class StepRequest(msgspec.Struct, frozen=True):
 
     seq: int
     step: str
-    kind: str
-    at: str
+    kind: Annotated[str, Words(ASKED)]
+    at: Annotated[str, About(format="date-time")]
     model: str
-    digest: str
-    matches: bool
+    digest: Annotated[str, About("as it was recorded when the model was asked")]
+    matches: Annotated[bool, About("whether `request` has this digest")]
     form: str
-    definition: str
+    definition: Annotated[str, About("SHA-256 of the agent's instructions and tools then")]
     counter: str
     budget: int
     factor: int
-    tokens: dict[str, int]
-    items: tuple[int, ...]
+    tokens: Annotated[dict[str, int], About("by part, before the factor")]
+    items: Annotated[tuple[int, ...], About("entries shown in their own words")]
     summaries: tuple[Summary, ...]
-    request: str
-    body: dict[str, Any]
-    shown: ModelRequest
-    earlier: int
-    later: int
+    request: Annotated[str, About("the exact bytes, as text; SHA-256 of its UTF-8 is the digest")]
+    body: Annotated[dict[str, Any], About("what a chat model is sent of it: messages and tools")]
+    shown: PageOnly[ModelRequest]
+    earlier: Annotated[int, About("seq of the step before, or -1")]
+    later: Annotated[int, About("seq of the step after, or -1")]
 
 
 def step_request(user: Person, session: UUID, step: str = "") -> StepRequest:

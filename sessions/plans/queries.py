@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import datetime
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -33,6 +34,7 @@ from sessions.core import plan_checks, states
 from sessions.core.entry_lines import must_read, state_of
 from sessions.core.session_lines import ERASED_NAME, Person
 from sessions.core.visibility import shown_state
+from sessions.http.bodies import About
 from sessions.models.sessions import SavedPlan
 
 MOST = 200  # instances told one by one, and deviations
@@ -51,7 +53,7 @@ class VersionLine(msgspec.Struct, frozen=True):
 
     version: int
     round: str
-    seq: int
+    seq: Annotated[int, About("its entry in the session's log")]
     at: str
     by: str
     source: str
@@ -308,7 +310,7 @@ class SavedLine(msgspec.Struct, frozen=True):
     version: int
     team: UUID
     by: str
-    at: Any
+    at: datetime
 
 
 def saved_plans(user: Person) -> list[SavedLine]:

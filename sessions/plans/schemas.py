@@ -2,238 +2,201 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
-from sessions.http.fields import ExactChoice, ExactFlag, ExactText, Key, Strict
-from sessions.http.values import ExactNumber
+from agentstate.engine.plan.drawing import Edge
+from sessions.http.bodies import About, Body, Chars, Command, Object, Range, Words
+from sessions.http.openapi import published
+from sessions.plans import queries
 
 _CALLS = "calls in the protocol's notation: `_tool`, parameters, `_outputPath`, `_when`, `_scopes`, `_delegate`, ..."
 
 
-class ExactList(serializers.ListField):
-    """A list, and only a list."""
-
-    def to_internal_value(self, data: Any) -> list[Any]:
-        if not isinstance(data, list):
-            raise serializers.ValidationError("Not a list.")
-        return data
-
-
-class ExactObject(serializers.DictField):
-    """An object, as it was sent."""
-
-    def to_internal_value(self, data: Any) -> dict[Any, Any]:
-        if not isinstance(data, dict):
-            raise serializers.ValidationError("Not an object.")
-        return data
-
-
-class ProposePlan(Strict):
+class ProposePlan(Command, kw_only=True):
     """A plan for a session: `calls`, or the name of a saved one."""
 
-    calls = ExactList(required=False, help_text=_CALLS)
-    saved = ExactText(max_length=120, required=False, help_text="a saved plan: `name` or `name@version`")
-    inputs = ExactObject(required=False, help_text="what it is given: `†input.<name>`")
-    instances = ExactList(required=False, help_text="carry it out for each of these: {name, inputs, subject?}")
-    follow = ExactFlag(required=False, help_text="the agent must follow it exactly")
-    replace = ExactFlag(
-        required=False,
-        help_text="take the place of the plan that is under way, which is refused otherwise (`plan_under_way`); its"
-        " pending requests are withdrawn, its approved calls go on",
+    calls: Annotated[list[Any], About(_CALLS)] | UnsetType = UNSET
+    saved: Annotated[str, Chars(120, "a saved plan: `name` or `name@version`")] | UnsetType = UNSET
+    inputs: Annotated[Object, About("what it is given: `†input.<name>`")] | UnsetType = UNSET
+    instances: Annotated[list[Any], About("carry it out for each of these: {name, inputs, subject?}")] | UnsetType = (
+        UNSET
     )
-    idempotency_key = Key()
+    follow: Annotated[bool, About("the agent must follow it exactly")] | UnsetType = UNSET
+    replace: (
+        Annotated[
+            bool,
+            About(
+                "take the place of the plan that is under way, which is refused otherwise "
+                "(`plan_under_way`); its pending requests are withdrawn, its approved calls go on"
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
 
 
-class EditPlan(Strict):
+class EditPlan(Command, kw_only=True):
     """The plan as it should be. What has begun stays as it is."""
 
-    calls = ExactList(help_text=_CALLS)
-    version = ExactNumber(min_value=1, help_text="the version that you saw")
-    idempotency_key = Key()
+    calls: Annotated[list[Any], About(_CALLS)]
+    version: Annotated[int, Range(1, None, "the version that you saw")]
 
 
-class CheckPlan(Strict):
+class CheckPlan(Body, kw_only=True):
     """A plan to check, and to work through without effects."""
 
-    calls = ExactList(help_text=_CALLS)
-    inputs = ExactObject(required=False)
-    fates = ExactObject(
-        required=False, help_text='call -> which alternative it takes (0, 1 ...), "failed" or "rejected"'
-    )
+    calls: Annotated[list[Any], About(_CALLS)]
+    inputs: Object | UnsetType = UNSET
+    fates: (
+        Annotated[Object, About('call -> which alternative it takes (0, 1 ...), "failed" or "rejected"')] | UnsetType
+    ) = UNSET
 
 
-class SavePlan(Strict):
+class SavePlan(Command, kw_only=True):
     """A plan to keep under a name. Write no customer's name, account or reference into it: declare inputs."""
 
-    name = ExactText(max_length=80)
-    calls = ExactList(help_text=_CALLS)
-    inputs = ExactObject(required=False, help_text="JSON Schema of what it is given")
-    output = serializers.JSONField(required=False, help_text="a structure with references: what its end gives")
-    result = serializers.JSONField(required=False, help_text="JSON Schema of that")
-    conditions = ExactList(required=False, help_text="what must hold at its end (CEL over state, input, output)")
-    about = ExactText(max_length=2000, required=False, allow_blank=True)
-    team = ExactText(max_length=60, required=False)
-    idempotency_key = Key()
+    name: Annotated[str, Chars(80)]
+    calls: Annotated[list[Any], About(_CALLS)]
+    inputs: Annotated[Object, About("JSON Schema of what it is given")] | UnsetType = UNSET
+    output: Annotated[Any, About("a structure with references: what its end gives")] | UnsetType = UNSET
+    result: Annotated[Any, About("JSON Schema of that")] | UnsetType = UNSET
+    conditions: Annotated[list[Any], About("what must hold at its end (CEL over state, input, output)")] | UnsetType = (
+        UNSET
+    )
+    about: Annotated[str, Chars(2000, blank=True)] | UnsetType = UNSET
+    team: Annotated[str, Chars(60)] | UnsetType = UNSET
 
 
-class SetGoals(Strict):
+class SetGoals(Command, kw_only=True):
     """A goal taken apart into tasks; with `inputs` it is a template."""
 
-    tree = ExactObject(help_text="{id, title, needs, done_when, plan, tasks, status}")
-    version = ExactNumber(min_value=0, help_text="the version that you saw; 0: there was none")
-    inputs = ExactObject(required=False)
-    idempotency_key = Key()
+    tree: Annotated[Object, About("{id, title, needs, done_when, plan, tasks, status}")]
+    version: Annotated[int, Range(0, None, "the version that you saw; 0: there was none")]
+    inputs: Object | UnsetType = UNSET
 
 
-class ChangeGoals(Strict):
+class ChangeGoals(Command, kw_only=True):
     """One task of a goal, added, changed or removed."""
 
-    op = ExactChoice(choices=["add", "change", "remove"])
-    task = ExactText(max_length=80, help_text="the task; to add one, that above it")
-    version = ExactNumber(min_value=0, help_text="the version that you saw")
-    fields = ExactObject(  # type: ignore[assignment]
-        required=False, help_text="{id, title, needs, done_when, plan, tasks, status}: the new task, or what changes"
-    )
-    idempotency_key = Key()
+    op: Annotated[str, Words(["add", "change", "remove"])]
+    task: Annotated[str, Chars(80, "the task; to add one, that above it")]
+    version: Annotated[int, Range(0, None, "the version that you saw")]
+    fields: (
+        Annotated[Object, About("{id, title, needs, done_when, plan, tasks, status}: the new task, or what changes")]
+        | UnsetType
+    ) = UNSET
 
 
-class PlannedCall(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    tool = serializers.CharField()
-    wave = serializers.IntegerField(help_text="how many calls must come before it")
-    status = serializers.CharField(
-        help_text="waiting, ready, asked, running, done, failed, rejected, skipped or blocked"
-    )
-    reason = serializers.CharField()
-    waits_for = serializers.ListField(child=serializers.CharField())
-    output_path = serializers.CharField()
-    when = serializers.CharField()
-    session = serializers.CharField(help_text="the session that does it, if another one does")
+class PlannedCall(Struct, frozen=True):
+    id: str
+    tool: str
+    wave: Annotated[int, About("how many calls must come before it")]
+    status: Annotated[str, About("waiting, ready, asked, running, done, failed, rejected, skipped or blocked")]
+    reason: str
+    waits_for: Sequence[str]
+    output_path: str
+    when: str
+    session: Annotated[str, About("the session that does it, if another one does")]
 
 
-class PlanEdge(serializers.Serializer[Any]):
-    source = serializers.CharField()  # type: ignore[assignment]
-    target = serializers.CharField()
-    path = serializers.CharField()
+class PlanProgress(Struct, frozen=True):
+    percent: int
+    counts: dict[str, int]
+    critical_path: Sequence[str]
+    milliseconds: Annotated[int, About("how long the critical path takes")]
+    remaining: int
+    bottleneck: Annotated[str, About("the call that holds up the end most, or empty")]
 
 
-class PlanVersion(serializers.Serializer[Any]):
-    version = serializers.IntegerField()
-    round = serializers.CharField()
-    seq = serializers.IntegerField(help_text="its entry in the session's log")
-    at = serializers.CharField()
-    by = serializers.CharField()
-    source = serializers.CharField()  # type: ignore[assignment]
-    calls = serializers.ListField(child=serializers.DictField())
+class PlanChange(Struct, frozen=True):
+    before: int
+    after: int
+    words: Sequence[str]
 
 
-class PlanProgress(serializers.Serializer[Any]):
-    percent = serializers.IntegerField()
-    counts = serializers.DictField(child=serializers.IntegerField())
-    critical_path = serializers.ListField(child=serializers.CharField())
-    milliseconds = serializers.IntegerField(help_text="how long the critical path takes")
-    remaining = serializers.IntegerField()
-    bottleneck = serializers.CharField(help_text="the call that holds up the end most, or empty")
+class Plan(Struct, frozen=True):
+    version: Annotated[int, About("0: there is none")]
+    round: str
+    is_open: bool
+    follow: bool
+    by: str
+    source: str
+    saved: str
+    approved: Annotated[str, About("the request by which a person let it through, or empty")]
+    request: Annotated[str, About("the request of a plan that waits for a person, or empty")]
+    deviations: Annotated[Sequence[str], About("what of that plan is not as the one before it was approved")]
+    parent: Annotated[str, About("the session whose task this one does, or empty")]
+    instance: str
+    calls: Sequence[Object]
+    nodes: Sequence[PlannedCall]
+    edges: Sequence[Edge]
+    progress: PlanProgress
+    members: Annotated[int, About("instances of the round; 0: the session itself")]
+    ended: Annotated[int, About("of them")]
+    percent: Annotated[int, About("of all calls of all instances")]
+    counts: dict[str, int]
+    instances: Annotated[Sequence[queries.InstanceLine], About("at most 200, those with failures first")]
+    versions: Sequence[queries.VersionLine]
+    difference: PlanChange | None
 
 
-class PlanInstance(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    counts = serializers.DictField(child=serializers.IntegerField())
+class PlanDrawing(Struct, frozen=True):
+    text: Annotated[str, About("a line a call: what comes after what, where it stands")]
+    dot: Annotated[str, About("Graphviz DOT; a node's class is its status")]
+    left_out: Annotated[int, About("edges beyond 50,000")]
 
 
-class PlanChange(serializers.Serializer[Any]):
-    before = serializers.IntegerField()
-    after = serializers.IntegerField()
-    words = serializers.ListField(child=serializers.CharField())
+class PlanFinding(Struct, frozen=True):
+    severity: str
+    call: str
+    rule: str
+    reason: str
 
 
-class Plan(serializers.Serializer[Any]):
-    version = serializers.IntegerField(help_text="0: there is none")
-    round = serializers.CharField()
-    is_open = serializers.BooleanField()
-    follow = serializers.BooleanField()
-    by = serializers.CharField()
-    source = serializers.CharField()  # type: ignore[assignment]
-    saved = serializers.CharField()
-    approved = serializers.CharField(help_text="the request by which a person let it through, or empty")
-    request = serializers.CharField(help_text="the request of a plan that waits for a person, or empty")
-    deviations = serializers.ListField(
-        child=serializers.CharField(), help_text="what of that plan is not as the one before it was approved"
-    )
-    parent = serializers.CharField(  # type: ignore[assignment]
-        help_text="the session whose task this one does, or empty"
-    )
-    instance = serializers.CharField()
-    calls = serializers.ListField(child=serializers.DictField())
-    nodes = PlannedCall(many=True)
-    edges = PlanEdge(many=True)
-    progress = PlanProgress()
-    members = serializers.IntegerField(help_text="instances of the round; 0: the session itself")
-    ended = serializers.IntegerField(help_text="of them")
-    percent = serializers.IntegerField(help_text="of all calls of all instances")
-    counts = serializers.DictField(child=serializers.IntegerField())
-    instances = PlanInstance(many=True, help_text="at most 200, those with failures first")
-    versions = PlanVersion(many=True)
-    difference = PlanChange(allow_null=True)
+class PlanChecked(Struct, frozen=True):
+    findings: Sequence[PlanFinding]
+    waves: Sequence[Sequence[str]]
+    calls: Sequence[PlannedCall]
+    state: Annotated[Object, About("the state after the dry run")]
+    stops: Annotated[dict[str, str], About("call -> why it would stop for a person")]
 
 
-class PlanDrawing(serializers.Serializer[Any]):
-    text = serializers.CharField(help_text="a line a call: what comes after what, where it stands")
-    dot = serializers.CharField(help_text="Graphviz DOT; a node's class is its status")
-    left_out = serializers.IntegerField(help_text="edges beyond 50,000")
+class SavedPlans(Struct, frozen=True):
+    plans: Sequence[queries.SavedLine]
 
 
-class PlanFinding(serializers.Serializer[Any]):
-    severity = serializers.CharField()
-    call = serializers.CharField()
-    rule = serializers.CharField()
-    reason = serializers.CharField()
+class SavedDocument(Struct, frozen=True):
+    name: str
+    version: int
+    about: str
+    calls: Sequence[Object]
+    inputs: Object
+    output: Any
+    result: Any
+    conditions: Sequence[str]
 
 
-class PlanChecked(serializers.Serializer[Any]):
-    findings = PlanFinding(many=True)
-    waves = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
-    calls = PlannedCall(many=True)
-    state = serializers.DictField(help_text="the state after the dry run")
-    stops = serializers.DictField(child=serializers.CharField(), help_text="call -> why it would stop for a person")
+class GoalTask(Struct, frozen=True):
+    id: str
+    title: str
+    depth: int
+    status: str
+    percent: int
+    reason: str
+    needs: Sequence[str]
 
 
-class SavedPlan(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    version = serializers.IntegerField()
-    team = serializers.UUIDField()
-    by = serializers.CharField()
-    at = serializers.DateTimeField()
+class Goals(Struct, frozen=True):
+    version: Annotated[int, About("0: there are none")]
+    tree: Object | None
+    tasks: Sequence[GoalTask]
 
 
-class SavedPlans(serializers.Serializer[Any]):
-    plans = SavedPlan(many=True)
-
-
-class SavedDocument(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    version = serializers.IntegerField()
-    about = serializers.CharField()
-    calls = serializers.ListField(child=serializers.DictField())
-    inputs = serializers.DictField()
-    output = serializers.JSONField()
-    result = serializers.JSONField()
-    conditions = serializers.ListField(child=serializers.CharField())
-
-
-class GoalTask(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    title = serializers.CharField()
-    depth = serializers.IntegerField()
-    status = serializers.CharField()
-    percent = serializers.IntegerField()
-    reason = serializers.CharField()
-    needs = serializers.ListField(child=serializers.CharField())
-
-
-class Goals(serializers.Serializer[Any]):
-    version = serializers.IntegerField(help_text="0: there are none")
-    tree = serializers.DictField(allow_null=True)
-    tasks = GoalTask(many=True)
+published(
+    PlanEdge=Edge,
+    PlanVersion=queries.VersionLine,
+    PlanInstance=queries.InstanceLine,
+    SavedPlan=queries.SavedLine,
+)

@@ -5,7 +5,7 @@ Policies are no secret among those who see sessions, as charts are not.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -15,6 +15,7 @@ from agentstate.errors import NotFound
 from sessions.agents import registry
 from sessions.charts.queries import must_see_charts
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 from sessions.library import policies
 
 
@@ -27,23 +28,23 @@ class UnknownPolicy(NotFound):
 class PolicyLine(msgspec.Struct, frozen=True):
     """A policy in a list. `agents` work under this version."""
 
-    reference: str
+    reference: Annotated[str, About("`name@version`")]
     name: str
     version: int
-    versions: list[int]
+    versions: Annotated[list[int], About("the oldest first")]
     rules: int
-    asking: int
+    asking: Annotated[int, About("rules that ask a person or hold")]
     cases: int
     failed: int
-    agents: list[str]
-    digest: str
+    agents: Annotated[list[str], About("those that work under this version")]
+    digest: Annotated[str, About("SHA-256 of its file, in hex")]
 
 
 class RuleChange(msgspec.Struct, frozen=True):
     """What became of a rule from one version to the next: `fields` names what is otherwise."""
 
     rule: str
-    how: str
+    how: Annotated[str, About("added, removed or changed")]
     fields: list[str] = []
 
 

@@ -2,224 +2,132 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
+from agentstate.people.models import User
 from audit import keys
 from audit.erasure import State, UnknownErasure
 from audit.holds import UnknownHold
 from audit.retention import Class, Rule, Schedule
-from sessions.core.states import UnknownSession
-from sessions.http.api import READING, SESSION, WRITING, answers, receipt, shown, valid
-from sessions.http.parameters import identifier
-from sessions.http.values import Receipt
+from sessions.http.answers import answer, filled
+from sessions.http.bodies import arguments
+from sessions.http.operations import WRITING, command, delete, get, post, put
+from sessions.http.parameters import Id
 from sessions.privacy import commands, queries, subject_report
 from sessions.privacy import schemas as forms
-from sessions.proposals import api as proposals
-from sessions.proposals import queries as proposal_lines
-from sessions.proposals.schemas import TeamProposal
+from sessions.proposals import queries as proposals
 
-ERASURE = OpenApiParameter("erasure", UUID, OpenApiParameter.PATH)
-HOLD = OpenApiParameter("hold", UUID, OpenApiParameter.PATH)
+ErasureId = Annotated[UUID, Id(UnknownErasure)]
+OF_SUBJECT = (*WRITING, 410)  # the subject may be erased
+
+seal_session = command(
+    "seal_session",
+    commands.seal,
+    forms.SealSession,
+    "Nothing follows in a sealed session but the record that its words were erased or pruned.",
+    status=200,
+    codes=OF_SUBJECT,
+)
 
 
-def _wanted(shape: type[forms.Strict], request: Request) -> dict[str, Any]:
-    wanted = valid(shape, request)
-    wanted.pop("key")
-    return wanted
+@get()
+def list_erasures(user: User) -> forms.ErasureList:
+    """The erasure requests of data subjects whom your teams serve."""
+    return forms.ErasureList(queries.erasures(user))
 
 
-class Seal(APIView):
-    """Seal a session."""
+@post(codes=OF_SUBJECT, shape=queries.Erasure)
+def ask_erasure(user: User, request: Request, body: forms.AskErasure) -> Response:
+    """Ask that a data subject be erased. Somebody else must approve it."""
+    asked = commands.ask_erasure(user, **arguments(body))
+    return answer(queries.line(asked, frozenset()), 201, {"Location": f"{request.path}/{asked.pk}"})
 
-    @extend_schema(
-        operation_id="seal_session",
-        description="Nothing follows in a sealed session but the record that its words were erased or pruned.",
-        parameters=[SESSION],
-        request=forms.SealSession,
-        responses=answers(200, Receipt, *WRITING, 410),
+
+@get()
+def read_erasure(user: User, erasure: ErasureId) -> forms.ErasureDetail:
+    """A request, what an approval would erase, and what blocks it."""
+    found = queries.detail(user, erasure)
+    return filled(
+        forms.ErasureDetail, found, stores=dict(found.stores), sessions=[session for session, _ in found.sessions]
     )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.SealSession, request)
-        return receipt(commands.seal(request.user, identifier(session, UnknownSession), **wanted), 200)
 
 
-class Erasures(APIView):
-    """Ask for an erasure; list requests."""
-
-    @extend_schema(
-        operation_id="list_erasures",
-        description="The erasure requests of data subjects whom your teams serve.",
-        responses=answers(200, forms.ErasureList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"erasures": [shown(forms.Erasure, each) for each in queries.erasures(request.user)]})
-
-    @extend_schema(
-        operation_id="ask_erasure",
-        description="Ask that a data subject be erased. Somebody else must approve it.",
-        request=forms.AskErasure,
-        responses=answers(201, forms.Erasure, *WRITING, 410),
-    )
-    def post(self, request: Request) -> Response:
-        asked = commands.ask_erasure(request.user, **_wanted(forms.AskErasure, request))
-        response = Response(shown(forms.Erasure, queries.line(asked, frozenset())), status=201)
-        response["Location"] = f"{request.path}/{asked.pk}"
-        return response
+@post(200)
+def rule_erasure(user: User, erasure: ErasureId, body: forms.RuleErasure) -> queries.Erasure:
+    """Approve or refuse what somebody else asked for, or withdraw your own request."""
+    ruled = commands.rule_erasure(user, erasure, State(body.state))
+    return queries.line(ruled, keys.closed([ruled.kid]))
 
 
-class OneErasure(APIView):
-    """Read a request; approve, refuse or withdraw it."""
-
-    @extend_schema(
-        operation_id="read_erasure",
-        description="A request, what an approval would erase, and what blocks it.",
-        parameters=[ERASURE],
-        responses=answers(200, forms.ErasureDetail, *READING),
-    )
-    def get(self, request: Request, erasure: str) -> Response:
-        found = queries.detail(request.user, identifier(erasure, UnknownErasure))
-        return Response(
-            {
-                "erasure": shown(forms.Erasure, found.erasure),
-                "stores": dict(found.stores),
-                "sessions": [session for session, _ in found.sessions],
-                "holds": [shown(forms.Hold, hold) for hold in found.holds],
-            }
-        )
-
-    @extend_schema(
-        operation_id="rule_erasure",
-        description="Approve or refuse what somebody else asked for, or withdraw your own request.",
-        parameters=[ERASURE],
-        request=forms.RuleErasure,
-        responses=answers(200, forms.Erasure, *WRITING),
-    )
-    def post(self, request: Request, erasure: str) -> Response:
-        wanted = _wanted(forms.RuleErasure, request)
-        ruled = commands.rule_erasure(request.user, identifier(erasure, UnknownErasure), State(wanted["state"]))
-        return Response(shown(forms.Erasure, queries.line(ruled, keys.closed([ruled.kid]))))
+@get()
+def list_holds(user: User) -> forms.HoldList:
+    """The legal holds on data subjects whom your teams serve."""
+    return forms.HoldList(queries.all_holds(user))
 
 
-class Holds(APIView):
-    """Set a legal hold; list them."""
-
-    @extend_schema(
-        operation_id="list_holds",
-        description="The legal holds on data subjects whom your teams serve.",
-        responses=answers(200, forms.HoldList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"holds": [shown(forms.Hold, each) for each in queries.all_holds(request.user)]})
-
-    @extend_schema(
-        operation_id="set_hold",
-        description="Keep a data subject, or one session, from erasure and pruning.",
-        request=forms.SetHold,
-        responses=answers(201, forms.Hold, *WRITING, 410),
-    )
-    def post(self, request: Request) -> Response:
-        wanted = _wanted(forms.SetHold, request)
-        wanted["whole"] = not wanted.pop("only_session", False)
-        hold = commands.set_hold(request.user, **wanted)
-        return Response(shown(forms.Hold, queries.hold_line(hold, frozenset())), status=201)
+@post(codes=OF_SUBJECT)
+def set_hold(user: User, body: forms.SetHold) -> queries.Hold:
+    """Keep a data subject, or one session, from erasure and pruning."""
+    wanted = arguments(body)
+    whole = not wanted.pop("only_session", False)
+    return queries.hold_line(commands.set_hold(user, **wanted, whole=whole), frozenset())
 
 
-class OneHold(APIView):
-    """Lift a legal hold."""
-
-    @extend_schema(
-        operation_id="lift_hold",
-        description="End a legal hold: what it kept back goes on.",
-        parameters=[HOLD],
-        responses=answers(200, forms.Hold, *WRITING),
-    )
-    def delete(self, request: Request, hold: str) -> Response:
-        lifted = commands.lift_hold(request.user, identifier(hold, UnknownHold))
-        return Response(shown(forms.Hold, queries.hold_line(lifted, keys.closed([lifted.kid]))))
+@delete()
+def lift_hold(user: User, hold: Annotated[UUID, Id(UnknownHold)]) -> queries.Hold:
+    """End a legal hold: what it kept back goes on."""
+    lifted = commands.lift_hold(user, hold)
+    return queries.hold_line(lifted, keys.closed([lifted.kid]))
 
 
-class Retention(APIView):
-    """For how long words are kept."""
-
-    @extend_schema(
-        operation_id="read_retention",
-        description="The retention classes, and the rules by which a session of your teams belongs to one.",
-        responses=answers(200, forms.Retention, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response(_schedule(commands.retention_schedule(request.user)))
-
-    @extend_schema(
-        operation_id="set_retention",
-        description="Set the classes and rules of your teams anew. What shortens a term, or concerns a team in which"
-        " you do not hold `retention`, is answered with 202 and the proposal that it became.",
-        request=forms.Retention,
-        responses={**answers(200, forms.Retention, *WRITING), (202, "application/json"): TeamProposal},
-    )
-    def put(self, request: Request) -> Response:
-        wanted = _wanted(forms.Retention, request)
-        schedule = Schedule(
-            tuple(Class(each["name"], each["days"]) for each in wanted["classes"]),
-            tuple(
-                Rule(each["retention"], str(each.get("team", "")), each.get("agent", ""), each.get("channel", ""))
-                for each in wanted["rules"]
-            ),
-        )
-        proposal = commands.set_retention(request.user, schedule)
-        if proposal is not None:
-            return Response(proposals.rendered(proposal_lines.line_of(request.user, proposal)), status=202)
-        return Response(_schedule(commands.retention_schedule(request.user)))
+@get()
+def read_retention(user: User) -> forms.Retention:
+    """The retention classes, and the rules by which a session of your teams belongs to one."""
+    return _schedule(commands.retention_schedule(user))
 
 
-def _schedule(schedule: Schedule) -> dict[str, Any]:
-    rules = [
+@put(shape=forms.Retention, also={202: proposals.ProposalLine})
+def set_retention(user: User, body: forms.Retention) -> Response:
+    """Set the classes and rules of your teams anew. What shortens a term, or concerns a team in which you do not hold
+    `retention`, is answered with 202 and the proposal that it became.
+    """
+    classes = tuple(Class(each.name, each.days) for each in body.classes)
+    rules = tuple(Rule(**{name: str(value) for name, value in arguments(each).items()}) for each in body.rules)
+    proposal = commands.set_retention(user, Schedule(classes, rules))
+    if proposal is not None:
+        return answer(proposals.line_of(user, proposal), 202)
+    return answer(_schedule(commands.retention_schedule(user)))
+
+
+def _schedule(schedule: Schedule) -> forms.Retention:
+    classes = [forms.RetentionClass(name=each.name, days=each.days) for each in schedule.classes]
+    named = [
         {name: value for name in Rule.__struct_fields__ if (value := getattr(rule, name))} for rule in schedule.rules
     ]
-    return {"classes": [{"name": each.name, "days": each.days} for each in schedule.classes], "rules": rules}
+    return forms.Retention(classes=classes, rules=[forms.RetentionRule(**each) for each in named])
 
 
-class RetentionDue(APIView):
-    """A dry run of pruning."""
-
-    @extend_schema(
-        operation_id="list_pruning",
-        description="The closed sessions whose words the next daily run deletes, and those that a legal hold keeps.",
-        responses=answers(200, forms.PruningList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"sessions": [shown(forms.PruningDue, each) for each in queries.pruning_due(request.user)]})
+@get()
+def list_pruning(user: User) -> forms.PruningList:
+    """The closed sessions whose words the next daily run deletes, and those that a legal hold keeps."""
+    return filled(forms.PruningList, sessions=queries.pruning_due(user))
 
 
-class SubjectReport(APIView):
-    """Everything held about somebody."""
-
-    @extend_schema(
-        operation_id="report_subject",
-        description="What your teams hold about one data subject, in clear. `outstanding` says that other teams hold"
-        " parts. The report is on record.",
-        request=forms.OfSubject,
-        responses=answers(200, forms.SubjectReport, *WRITING, 410),
-    )
-    def post(self, request: Request) -> Response:
-        return Response(subject_report.made(request.user, **_wanted(forms.OfSubject, request)))
+@post(200, OF_SUBJECT)
+def report_subject(user: User, body: forms.OfSubject) -> forms.SubjectReport:
+    """What your teams hold about one data subject, in clear. `outstanding` says that other teams hold parts. The report
+    is on record.
+    """
+    return filled(forms.SubjectReport, subject_report.made(user, **arguments(body)))
 
 
-class ReportProposals(APIView):
-    """Ask other teams for their part of a report."""
-
-    @extend_schema(
-        operation_id="propose_report",
-        description="Ask the other teams that serve a data subject for their part of your reports. The part of a team"
-        " that agrees is in your reports for 30 days.",
-        request=forms.ProposeReport,
-        responses=answers(201, TeamProposal, *WRITING, 410),
-    )
-    def post(self, request: Request) -> Response:
-        row = commands.propose_report(request.user, **_wanted(forms.ProposeReport, request))
-        return Response(proposals.rendered(proposal_lines.line_of(request.user, row)), status=201)
+@post(codes=OF_SUBJECT)
+def propose_report(user: User, body: forms.ProposeReport) -> proposals.ProposalLine:
+    """Ask the other teams that serve a data subject for their part of your reports. The part of a team that agrees is
+    in your reports for 30 days.
+    """
+    return proposals.line_of(user, commands.propose_report(user, **arguments(body)))

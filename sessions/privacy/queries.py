@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from datetime import datetime
-from typing import TypeVar
+from typing import Annotated, TypeVar
 from uuid import UUID
 
 import msgspec
@@ -16,6 +16,7 @@ from audit.erasure import BASES, State
 from audit.models import ErasureRequest, LegalHold
 from sessions.core import reach
 from sessions.core.person import Person
+from sessions.http.bodies import About, Words
 from sessions.models.sessions import AgentSession
 from sessions.privacy import erasure as erasing
 from sessions.privacy import pruning, subject_proposals
@@ -23,6 +24,8 @@ from sessions.privacy.commands import PRIVACY, deals_with, erasure_request, rete
 from sessions.privacy.stores import STORES
 
 MOST = 500
+ERASURE_BASIS = list(BASES)
+ERASURE_STATE = [*(state.value for state in State), "running", "blocked"]
 
 
 class Hold(msgspec.Struct, frozen=True):
@@ -44,17 +47,17 @@ class Erasure(msgspec.Struct, frozen=True):
     """An erasure request as it is shown. `state` is what people read: blocked and running are found out for it."""
 
     id: UUID
-    subject: UUID
-    state: str
-    basis: str
-    reason: str
+    subject: Annotated[UUID, About("id of the data subject's key")]
+    state: Annotated[str, Words(ERASURE_STATE)]
+    basis: Annotated[str, Words(ERASURE_BASIS)]
+    reason: Annotated[str, About("empty once the subject is erased")]
     asked_by: str
     asked_at: datetime
     ruled_by: str
     ruled_at: datetime | None
     destroyed_at: datetime | None
     done_at: datetime | None
-    erased: dict[str, int]
+    erased: Annotated[dict[str, int], About("how much, by store")]
 
     @property
     def basis_words(self) -> str:

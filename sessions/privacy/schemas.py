@@ -2,169 +2,133 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
-from audit.erasure import BASES, MAX_REASON, State
+from audit.erasure import MAX_REASON, State
 from audit.retention import MAX_DAYS, MAX_RULES
 from sessions.conversation.commands import CHANNELS
 from sessions.core.person import MAX_REFERENCE
-from sessions.http.fields import ExactChoice, ExactFlag, ExactText, Key, ShortList, Strict, choices
+from sessions.http.bodies import About, Body, Chars, Command, Instant, Items, Object, Range, Words
+from sessions.privacy import queries
 
-ERASURE_BASIS = choices(BASES)
-ERASURE_STATE = choices([*(state.value for state in State), "running", "blocked"])
-ERASURE_RULING = choices([State.APPROVED.value, State.REFUSED.value, State.WITHDRAWN.value])
+ERASURE_RULING = [State.APPROVED.value, State.REFUSED.value, State.WITHDRAWN.value]
 CLASS_NAME = 60
 
 
-class SealSession(Strict):
+class SealSession(Command, kw_only=True):
     """Nothing follows in the session any more."""
 
-    idempotency_key = Key()
 
-
-class OfSubject(Strict):
+class OfSubject(Body, kw_only=True):
     """Whom it is about: a customer's reference, or a session of theirs."""
 
-    customer = ExactText(max_length=MAX_REFERENCE, required=False)
-    session = serializers.UUIDField(required=False)
+    customer: Annotated[str, Chars(MAX_REFERENCE)] | UnsetType = UNSET
+    session: UUID | UnsetType = UNSET
 
 
-class AskErasure(OfSubject):
+class AskErasure(OfSubject, kw_only=True):
     """Whom to erase, on which legal basis, and why."""
 
-    basis = ExactChoice(choices=ERASURE_BASIS)
-    reason = ExactText(
-        max_length=MAX_REASON, help_text="your team's privacy staff read it until the erasure; no customer's name"
-    )
+    basis: Annotated[str, Words(queries.ERASURE_BASIS)]
+    reason: Annotated[str, Chars(MAX_REASON, "your team's privacy staff read it until the erasure; no customer's name")]
 
 
-class RuleErasure(Strict):
+class RuleErasure(Body, kw_only=True):
     """What becomes of a request. Who asked cannot approve, but withdraw."""
 
-    state = ExactChoice(choices=ERASURE_RULING)
+    state: Annotated[str, Words(ERASURE_RULING)]
 
 
-class Erasure(serializers.Serializer[Any]):
-    """An erasure request, and how far it has come."""
-
-    id = serializers.UUIDField()
-    subject = serializers.UUIDField(help_text="id of the data subject's key")
-    state = serializers.ChoiceField(choices=ERASURE_STATE)
-    basis = serializers.ChoiceField(choices=ERASURE_BASIS)
-    reason = serializers.CharField(help_text="empty once the subject is erased")
-    asked_by = serializers.CharField()
-    asked_at = serializers.DateTimeField()
-    ruled_by = serializers.CharField()
-    ruled_at = serializers.DateTimeField(allow_null=True)
-    destroyed_at = serializers.DateTimeField(allow_null=True)
-    done_at = serializers.DateTimeField(allow_null=True)
-    erased = serializers.DictField(child=serializers.IntegerField(), help_text="how much, by store")
-
-
-class ErasureList(serializers.Serializer[Any]):
+class ErasureList(Struct, frozen=True):
     """Erasure requests; those that wait first."""
 
-    erasures = Erasure(many=True)
+    erasures: Sequence[queries.Erasure]
 
 
-class Hold(serializers.Serializer[Any]):
-    """A legal hold."""
-
-    id = serializers.UUIDField()
-    subject = serializers.UUIDField()
-    session = serializers.UUIDField(allow_null=True)
-    reason = serializers.CharField()
-    until = serializers.DateTimeField(allow_null=True)
-    set_by = serializers.CharField()
-    set_at = serializers.DateTimeField()
-    lifted_by = serializers.CharField()
-    lifted_at = serializers.DateTimeField(allow_null=True)
-    in_force = serializers.BooleanField()
-
-
-class HoldList(serializers.Serializer[Any]):
+class HoldList(Struct, frozen=True):
     """Legal holds, newest first."""
 
-    holds = Hold(many=True)
+    holds: Sequence[queries.Hold]
 
 
-class ErasureDetail(serializers.Serializer[Any]):
+class ErasureDetail(Struct, frozen=True):
     """A request with what an approval would erase, by store, and what blocks it."""
 
-    erasure = Erasure()
-    stores = serializers.DictField(child=serializers.IntegerField())
-    sessions = serializers.ListField(child=serializers.UUIDField())
-    holds = Hold(many=True)
+    erasure: queries.Erasure
+    stores: dict[str, int]
+    sessions: Sequence[UUID]
+    holds: Sequence[queries.Hold]
 
 
-class SetHold(OfSubject):
+class SetHold(OfSubject, kw_only=True):
     """Whom or what to keep. With `only_session`, nothing but that session."""
 
-    only_session = ExactFlag(required=False)
-    reason = ExactText(
-        max_length=MAX_REASON, help_text="your team's privacy staff read it until the erasure; no customer's name"
-    )
-    until = serializers.DateTimeField(required=False, help_text="until it is lifted, if left out")
+    only_session: bool | UnsetType = UNSET
+    reason: Annotated[str, Chars(MAX_REASON, "your team's privacy staff read it until the erasure; no customer's name")]
+    until: Annotated[datetime, Instant("until it is lifted, if left out")] | UnsetType = UNSET
 
 
-class RetentionClass(Strict):
+class RetentionClass(Body, kw_only=True):
     """Days that the words of a session are kept after its end."""
 
-    name = ExactText(max_length=CLASS_NAME)
-    days = serializers.IntegerField(min_value=0, max_value=MAX_DAYS)
+    name: Annotated[str, Chars(CLASS_NAME)]
+    days: Annotated[int, Range(0, MAX_DAYS)]
 
 
-class RetentionRule(Strict):
+class RetentionRule(Body, kw_only=True):
     """What belongs to a class; what is left out fits everything."""
 
-    retention = ExactText(max_length=CLASS_NAME)
-    team = serializers.UUIDField(required=False)
-    agent = ExactText(max_length=60, required=False)
-    channel = ExactChoice(choices=choices(CHANNELS), required=False)
+    retention: Annotated[str, Chars(CLASS_NAME)]
+    team: UUID | UnsetType = UNSET
+    agent: Annotated[str, Chars(60)] | UnsetType = UNSET
+    channel: Annotated[str, Words(CHANNELS)] | UnsetType = UNSET
 
 
-class Retention(Strict):
+class Retention(Body, kw_only=True):
     """All classes, and all rules: the first that fits decides."""
 
-    classes = ShortList(child=RetentionClass(), max_length=MAX_RULES)
-    rules = ShortList(child=RetentionRule(), max_length=MAX_RULES)
+    classes: Annotated[list[RetentionClass], Items(MAX_RULES)]
+    rules: Annotated[list[RetentionRule], Items(MAX_RULES)]
 
 
-class PruningDue(serializers.Serializer[Any]):
+class PruningDue(Struct, frozen=True):
     """A session whose term is over."""
 
-    session = serializers.UUIDField()
-    retention = serializers.CharField()
-    ended_at = serializers.DateTimeField(allow_null=True, help_text="null: it goes on, and loses its oldest words")
-    upto = serializers.IntegerField(help_text="of so many entries, from the first; 0: of all")
-    due_at = serializers.DateTimeField()
-    payloads = serializers.IntegerField()
-    held = serializers.BooleanField(help_text="a legal hold keeps it")
-    others = serializers.BooleanField(help_text="it goes on and holds data of other data subjects: it is left out")
+    session: UUID
+    retention: str
+    ended_at: Annotated[datetime | None, About("null: it goes on, and loses its oldest words")]
+    upto: Annotated[int, About("of so many entries, from the first; 0: of all")]
+    due_at: datetime
+    payloads: int
+    held: Annotated[bool, About("a legal hold keeps it")]
+    others: Annotated[bool, About("it goes on and holds data of other data subjects: it is left out")]
 
 
-class PruningList(serializers.Serializer[Any]):
+class PruningList(Struct, frozen=True):
     """What the next run prunes."""
 
-    sessions = PruningDue(many=True)
+    sessions: Sequence[PruningDue]
 
 
-class ProposeReport(OfSubject):
+class ProposeReport(OfSubject, kw_only=True):
     """On whom other teams are asked for their part of your reports, and why."""
 
-    reason = ExactText(max_length=MAX_REASON)
+    reason: Annotated[str, Chars(MAX_REASON)]
 
 
-class SubjectReport(serializers.Serializer[Any]):
+class SubjectReport(Struct, frozen=True):
     """Everything held about one data subject."""
 
-    subject = serializers.UUIDField()
-    made_at = serializers.CharField()
-    outstanding = serializers.BooleanField(help_text="parts are missing: other teams hold them and have not agreed")
-    logs = serializers.ListField(child=serializers.DictField())
-    waiting = serializers.ListField(child=serializers.DictField(), help_text="what waits for triggers")
-    stores = serializers.DictField(child=serializers.IntegerField())
-    holds = serializers.ListField(child=serializers.DictField())
-    erasures = serializers.ListField(child=serializers.DictField())
+    subject: UUID
+    made_at: str
+    outstanding: Annotated[bool, About("parts are missing: other teams hold them and have not agreed")]
+    logs: Sequence[Object]
+    waiting: Annotated[Sequence[Object], About("what waits for triggers")]
+    stores: dict[str, int]
+    holds: Sequence[Object]
+    erasures: Sequence[Object]

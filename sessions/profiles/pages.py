@@ -63,7 +63,7 @@ def _context(request: HttpRequest, customer_id: UUID) -> dict[str, Any]:
     line = queries.profile(request.user, customer_id)
     entries = queries.profile_entries(request.user, customer_id, after=line.seq - LAST - 1, limit=LAST)
     waiting = changes.of_profile(request.user, customer_id)
-    settings = [each.setting["by"] for each in line.preferences if each.setting]
+    settings = [each.setting.by for each in line.preferences if each.setting]
     actors = {entry.actor for entry in entries} | {each.by for each in line.purposes} | set(settings)
     actors |= {each.by for each in waiting}
     return {

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
+from msgspec import Meta
 
 from agentstate.clock import now
 from agentstate.engine import profile as core
@@ -20,6 +21,7 @@ from sessions.core import access
 from sessions.core.entry_lines import EntryLine, opened
 from sessions.core.projections import open_session_card
 from sessions.core.session_lines import PAGE, Person
+from sessions.http.bodies import About
 from sessions.models.sessions import AgentSession
 from sessions.profiles import logs
 from sessions.profiles.access import Known, kept_in, known, spoken_in
@@ -29,24 +31,39 @@ FEEDBACK_WHY = "The customer said so."
 RULE_GONE = "A rule that is declared no longer."
 
 
+_TYPES = ["boolean", "integer", "string", "object"]
+Value = Annotated[Any, Meta(extra_json_schema={"type": _TYPES})]  # whether it is one of a preference, its `kind` says
+ValueOrNull = Annotated[Any, Meta(extra_json_schema={"type": [*_TYPES, "null"]})]
+
+
 class SourceLine(msgspec.Struct, frozen=True):
     """An entry that a learned value is known from, and why it speaks for the value, or against it (weight below 0)."""
 
-    session: str
-    seq: int
-    at: str
+    session: Annotated[str, About("empty for feedback")]
+    seq: Annotated[int, About("the entry that it is known from")]
+    at: Annotated[str, About(format="date-time")]
     rule: str
     why: str
-    weight: int
+    weight: Annotated[int, About("below zero it speaks against the value")]
 
 
 class LearnedLine(msgspec.Struct, frozen=True):
     """A value that was learned, how sure that is (0 to 1) and from where."""
 
-    value: Any
-    confidence: Decimal
-    count: int
+    value: Value
+    confidence: Annotated[Decimal, About("0 to 1; it falls while nothing new comes")]
+    count: Annotated[int, About("how often anything spoke of it")]
     sources: tuple[SourceLine, ...]
+
+
+class SettingLine(msgspec.Struct, frozen=True):
+    """What the customer said they want."""
+
+    value: Value
+    purpose: str
+    at: Annotated[str, About(format="date-time")]
+    by: Annotated[str, About("customer, or user:<id> on their behalf")]
+    corrects: Annotated[bool, About("it took the place of what was learned")]
 
 
 class PreferenceLine(msgspec.Struct, frozen=True):
@@ -55,17 +72,17 @@ class PreferenceLine(msgspec.Struct, frozen=True):
     name: str
     words: str
     purpose: str
-    kind: dict[str, Any]
-    counts: Any
-    said: bool
+    kind: Annotated[dict[str, Any], About("what values are possible")]
+    counts: Annotated[ValueOrNull, About("the value that counts now; null: none")]
+    said: Annotated[bool, About("whether the customer said so; else it was learned")]
     confidence: Decimal | None
-    setting: dict[str, Any] | None
+    setting: SettingLine | None
     learned: tuple[LearnedLine, ...]
-    refused: bool
-    refused_values: tuple[Any, ...]
-    learnable: bool
-    threshold: int
-    half_life: int
+    refused: Annotated[bool, About("whether it must not be learned")]
+    refused_values: tuple[Value, ...]
+    learnable: Annotated[bool, About("whether any rule learns it from what happens in sessions")]
+    threshold: Annotated[int, About("percent of confidence from which a learned value counts")]
+    half_life: Annotated[int, About("days in which what was learned loses half of its weight")]
 
 
 class PurposeLine(msgspec.Struct, frozen=True):
@@ -73,11 +90,21 @@ class PurposeLine(msgspec.Struct, frozen=True):
 
     name: str
     words: str
-    required: bool
+    required: Annotated[bool, About("part of the contract: it rests on no consent")]
     agreed: bool
-    at: str
+    at: Annotated[str, About("since when; empty where nothing was said")]
     by: str
     note: str
+
+
+class RecordLine(msgspec.Struct, frozen=True):
+    """What happened, how often, and the newest entry that it is known from."""
+
+    values: dict[str, Any]
+    times: int
+    session: str
+    seq: Annotated[int, About("the newest entry that it is known from")]
+    at: Annotated[str, About(format="date-time")]
 
 
 class HistoryLine(msgspec.Struct, frozen=True):
@@ -86,7 +113,7 @@ class HistoryLine(msgspec.Struct, frozen=True):
     name: str
     words: str
     purpose: str
-    records: tuple[dict[str, Any], ...]
+    records: tuple[RecordLine, ...]
 
 
 class ProfileLine(msgspec.Struct, frozen=True):
@@ -97,16 +124,16 @@ class ProfileLine(msgspec.Struct, frozen=True):
 
     customer: UUID
     name: str
-    declared: str
-    seq: int
-    at: str
+    declared: Annotated[str, About("the declaration of what may be known, and its version")]
+    seq: Annotated[int, About("entries of the profile so far")]
+    at: Annotated[str, About("when confidence was reckoned", format="date-time")]
     purposes: tuple[PurposeLine, ...]
     preferences: tuple[PreferenceLine, ...]
     histories: tuple[HistoryLine, ...]
-    adapted: tuple[str, ...]
-    may_keep: bool
-    needs_others: bool
-    outstanding: bool
+    adapted: Annotated[tuple[str, ...], About("the declared mappings that apply to an agent's next step")]
+    may_keep: Annotated[bool, About("whether you may change it")]
+    needs_others: Annotated[bool, About("what you change waits for other teams that serve the customer")]
+    outstanding: Annotated[bool, About("parts are known from sessions that you may not read: left out")]
 
 
 def profile(user: Person, customer: UUID) -> ProfileLine:
@@ -186,7 +213,7 @@ def _preference(state: ProfileState, declared: Declaration, kind: PreferenceKind
         counts=counting.value if counting else None,
         said=counting.said if counting else False,
         confidence=counting.confidence if counting else None,
-        setting=msgspec.structs.asdict(setting) if setting else None,
+        setting=SettingLine(*msgspec.structs.astuple(setting)) if setting else None,
         learned=tuple(_learned(declared, item, sure) for item, sure in beliefs(state, kind, at)),
         refused=None in refusals,
         refused_values=tuple(value for value in refusals if value is not None),
@@ -212,13 +239,7 @@ def _histories(state: ProfileState, declared: Declaration) -> list[HistoryLine]:
             kind.words,
             kind.purpose,
             tuple(
-                {
-                    "values": record.values,
-                    "times": record.count,
-                    "session": record.source.session,
-                    "seq": record.source.seq,
-                    "at": record.source.at,
-                }
+                RecordLine(record.values, record.count, record.source.session, record.source.seq, record.source.at)
                 for record in state.histories[kind.name].records
             ),
         )

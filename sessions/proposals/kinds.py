@@ -55,8 +55,10 @@ class Kind(msgspec.Struct, frozen=True):
 
 
 KINDS: dict[str, Kind] = {}
+NAMES: list[str] = []  # of all kinds
 
 
 def register(*kinds: Kind) -> None:
     """Adds kinds of proposals."""
     KINDS.update({each.name: each for each in kinds})
+    NAMES[:] = KINDS

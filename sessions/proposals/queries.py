@@ -7,21 +7,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 from uuid import UUID
 
 import msgspec
 from django.db.models import Q, QuerySet
+from msgspec import Meta
 
 from agentstate.people.models import Team, User
 from agentstate.people.permissions import holds_any, teams_with
 from agentstate.people.roles import Permission
 from sessions.core import reach
 from sessions.core.session_lines import Person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
 from sessions.models.proposals import Proposal, ProposalAnswer
 from sessions.proposals import workflow
 from sessions.proposals.commands import overdue_teams, proposal_of
-from sessions.proposals.kinds import KINDS
+from sessions.proposals.kinds import KINDS, NAMES
 from sessions.proposals.tally import Answer, standing
 
 MOST = 200
@@ -34,6 +37,7 @@ STATES = {
     "outdated": "Outdated",
 }
 OPEN = (Proposal.State.OPEN, Proposal.State.AGREED)
+PROPOSAL_STATE = list(Proposal.State.values)
 
 
 class AnswerLine(msgspec.Struct, frozen=True):
@@ -41,11 +45,11 @@ class AnswerLine(msgspec.Struct, frozen=True):
 
     team: UUID
     team_name: str
-    agrees: bool | None
+    agrees: Annotated[bool | None, About("null: the team has not answered")]
     by: str
     at: datetime | None
     reason: str
-    for_team: bool
+    for_team: Annotated[bool, About("the privacy officer answered for the team")]
 
 
 class ProposalLine(msgspec.Struct, frozen=True):
@@ -55,28 +59,28 @@ class ProposalLine(msgspec.Struct, frozen=True):
     """
 
     id: UUID
-    kind: str
+    kind: Annotated[str, Meta(extra_json_schema={"enum": NAMES})]
     title: str
-    state: str
+    state: Annotated[str, Words(PROPOSAL_STATE)]
     reason: str
     by: str
     at: datetime
-    answer_by: datetime
-    due_at: datetime | None
+    answer_by: Annotated[datetime, About("from then on the privacy officer decides for late teams")]
+    due_at: Annotated[datetime | None, About("when it takes effect, once all teams agree")]
     ended_at: datetime | None
     ended_by: str
-    ended_why: str
-    second_person: bool
-    changes: tuple[str, ...]
-    customer: UUID | None
-    erasure: UUID | None
-    sessions: tuple[UUID, ...]
-    answers: tuple[AnswerLine, ...]
-    others_outstanding: int
+    ended_why: Annotated[str, About("code of the refusal that made it outdated, or empty")]
+    second_person: Annotated[bool, About("a person other than the proposer must agree")]
+    changes: Annotated[tuple[str, ...], About("what it changes in your teams")]
+    customer: Annotated[UUID | None, About("whose profile it changes, if you may read it")]
+    erasure: Annotated[UUID | None, About("the erasure request that it is about")]
+    sessions: Annotated[tuple[UUID, ...], About("of your teams, with data of the subject; empty in lists")]
+    answers: Annotated[tuple[AnswerLine, ...], About("of your teams")]
+    others_outstanding: Annotated[int, About("other teams that have not answered")]
     may_answer: bool
     may_decide_overdue: bool
     may_withdraw: bool
-    waits: bool  # for this person
+    waits: PageOnly[bool]  # for this person
 
 
 def may_open(user: Person) -> bool:

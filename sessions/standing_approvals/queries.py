@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -16,6 +17,7 @@ from agentstate.engine.state.session import Request, SessionState
 from sessions.core import standing_approvals, states
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 from sessions.models.sessions import StandingGrant
 
 
@@ -25,11 +27,11 @@ class GrantLine(msgspec.Struct, frozen=True):
     """
 
     id: str
-    session: str
+    session: Annotated[str, About("in which it was given", format="uuid")]
     request: str
     tool: str
     rule: str
-    scope: str
+    scope: Annotated[str, About("session; customer: in all of theirs; agent: in all of its in the team")]
     until: str
     uses: int
     used: int
@@ -38,7 +40,7 @@ class GrantLine(msgspec.Struct, frozen=True):
     at: str
     revoked_by: str
     revoked_at: str
-    standing: str
+    standing: Annotated[str, About("open, used up, over, revoked, rolled back")]
 
 
 class OfferLine(msgspec.Struct, frozen=True):
@@ -58,7 +60,7 @@ class GrantsView(msgspec.Struct, frozen=True):
     """Both, the newest grant first."""
 
     grants: list[GrantLine]
-    offers: list[OfferLine]
+    offers: Annotated[list[OfferLine], About("what who approved may grant for what follows")]
 
 
 def grants_of(user: Person, session: UUID) -> GrantsView:

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, get_args
 from uuid import UUID
 
 import msgspec
 
-from agentstate.engine.merge.kept import Conflict
+from agentstate.engine.merge.kept import Conflict, Standing
+from agentstate.engine.merge.rules import ClashRule
 from agentstate.people.permissions import can
 from agentstate.people.roles import Permission
 from sessions.core import states, visibility
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
+
+CLASH_RULE = [rule for rule in get_args(ClashRule) if rule != "refuse"]
+CONFLICT_STATUS = list(get_args(Standing))
 
 
 class StateLine(msgspec.Struct, frozen=True):
     """The scratchpad after `seq` entries, and the schema that it is of."""
 
-    seq: int
-    schema: str
-    state: dict[str, Any]
-    may_change: bool
+    seq: Annotated[int, About("what a change names as `seen`")]
+    schema: Annotated[str, About("name@version, or empty where nothing is declared")]
+    state: Annotated[dict[str, Any], About("the scratchpad; private values only for those who may unmask")]
+    may_change: PageOnly[bool]
 
 
 class ProposalLine(msgspec.Struct, frozen=True):
     """One value for a contested path; the one without an id is what stands. A value is in a list, or the list empty."""
 
-    id: str
+    id: Annotated[str, About("empty: what stands")]
     by: str
-    value: list[Any]
+    value: Annotated[list[Any], About("the value alone in a list; empty: none")]
     reason: str
     votes: int
 
@@ -39,14 +45,14 @@ class ConflictLine(msgspec.Struct, frozen=True):
 
     id: str
     path: str
-    rule: str
-    quorum: int
-    status: str
-    at: str
-    base: list[Any]
+    rule: Annotated[str, Words(CLASH_RULE)]
+    quorum: Annotated[int, About("votes for one value that settle a vote")]
+    status: Annotated[str, Words(CONFLICT_STATUS)]
+    at: Annotated[str, About(format="date-time")]
+    base: Annotated[list[Any], About("the value that the change was made on")]
     proposals: list[ProposalLine]
-    chosen: str
-    by: str
+    chosen: Annotated[str, About("id of the proposal that holds, or empty")]
+    by: Annotated[str, About("who settled it, or empty")]
     may_settle: bool
 
 

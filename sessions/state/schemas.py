@@ -2,107 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Sequence
+from typing import Annotated, Any, get_args
 
-from rest_framework import serializers
+from msgspec import UNSET, Struct, UnsetType
 
 from agentstate.engine.decide.versions import MAX_REASON
 from agentstate.engine.events.scratchpad import How
-from agentstate.engine.merge.kept import Standing
-from agentstate.engine.merge.rules import ClashRule
 from agentstate.engine.merge.three_way import MAX_PATHS
-from sessions.http.fields import ExactFlag, ExactText, Key, Strict, choices
-from sessions.http.values import AnyValue, ExactNumber, Receipt
+from sessions.http.answers import Receipt
+from sessions.http.bodies import About, Body, Chars, Command, Items, Range, Words
+from sessions.http.openapi import published
+from sessions.state import queries
 
-MERGE_HOW = choices(get_args(How))
-CLASH_RULE = choices(rule for rule in get_args(ClashRule) if rule != "refuse")
-CONFLICT_STATUS = choices(get_args(Standing))
+MERGE_HOW = list(get_args(How))
 _PATH = 2_000  # characters
 _ID = 60
 
 
-class PathChange(Strict):
+class PathChange(Body, kw_only=True):
     """What one path is to hold: `value`, or with `remove` nothing."""
 
-    path = ExactText(max_length=_PATH, help_text="e.g. state.goal")
-    value = AnyValue(required=False)
-    remove = ExactFlag(required=False)
+    path: Annotated[str, Chars(_PATH, "e.g. state.goal")]
+    value: Any | UnsetType = UNSET
+    remove: bool | UnsetType = UNSET
 
 
-class ChangeState(Strict):
+class ChangeState(Command, kw_only=True):
     """A change of the scratchpad, by somebody who saw it after `seen` entries."""
 
-    seen = ExactNumber(min_value=1, help_text="`seq` of the state that the change was made on")
-    changes = PathChange(  # type: ignore[call-arg]  # DRF takes it with `many`
-        many=True, allow_empty=False, max_length=MAX_PATHS, help_text=f"at most {MAX_PATHS}"
-    )
-    reason = ExactText(max_length=MAX_REASON, required=False, allow_blank=True)
-    idempotency_key = Key()
+    seen: Annotated[int, Range(1, None, "`seq` of the state that the change was made on")]
+    changes: Annotated[list[PathChange], Items(MAX_PATHS, f"at most {MAX_PATHS}", least=1)]
+    reason: Annotated[str, Chars(MAX_REASON, blank=True)] | UnsetType = UNSET
 
 
-class ProposeValue(Strict):
+class ProposeValue(Command, kw_only=True):
     """Another value for a contested path."""
 
-    value = AnyValue(required=False)
-    remove = ExactFlag(required=False)
-    reason = ExactText(max_length=MAX_REASON, required=False, allow_blank=True)
-    idempotency_key = Key()
+    value: Any | UnsetType = UNSET
+    remove: bool | UnsetType = UNSET
+    reason: Annotated[str, Chars(MAX_REASON, blank=True)] | UnsetType = UNSET
 
 
-class CastVote(Strict):
+class CastVote(Command, kw_only=True):
     """For which proposal; empty: for what stands."""
 
-    proposal = ExactText(max_length=_ID, allow_blank=True)
-    reason = ExactText(max_length=MAX_REASON, required=False, allow_blank=True)
-    idempotency_key = Key()
+    proposal: Annotated[str, Chars(_ID, blank=True)]
+    reason: Annotated[str, Chars(MAX_REASON, blank=True)] | UnsetType = UNSET
 
 
-class Settle(Strict):
+class Settle(Command, kw_only=True):
     """Which proposal holds; empty: what stands."""
 
-    proposal = ExactText(max_length=_ID, allow_blank=True)
-    reason = ExactText(max_length=MAX_REASON)
-    idempotency_key = Key()
+    proposal: Annotated[str, Chars(_ID, blank=True)]
+    reason: Annotated[str, Chars(MAX_REASON)]
 
 
-class SessionState(serializers.Serializer[Any]):
-    seq = serializers.IntegerField(help_text="what a change names as `seen`")
-    schema = serializers.CharField(help_text="name@version, or empty where nothing is declared")
-    state = serializers.DictField(help_text="the scratchpad; private values only for those who may unmask")
+class Written(Struct, frozen=True):
+    path: str
+    how: Annotated[str, Words(MERGE_HOW, "plain, or the type by which it was merged")]
+    lost: Annotated[Sequence[Any], About("the value that lost, if one did")]
 
 
-class Written(serializers.Serializer[Any]):
-    path = serializers.CharField()
-    how = serializers.ChoiceField(choices=MERGE_HOW, help_text="plain, or the type by which it was merged")
-    lost = serializers.ListField(child=AnyValue(), help_text="the value that lost, if one did")
+class Changed(Receipt, frozen=True, kw_only=True):
+    written: Sequence[Written]
+    conflicts: Annotated[Sequence[str], About("ids of conflicts that it opened")]
 
 
-class Changed(Receipt):
-    written = Written(many=True)
-    conflicts = serializers.ListField(child=serializers.CharField(), help_text="ids of conflicts that it opened")
+class ConflictList(Struct, frozen=True):
+    conflicts: Sequence[queries.ConflictLine]
 
 
-class Proposal(serializers.Serializer[Any]):
-    id = serializers.CharField(help_text="empty: what stands")
-    by = serializers.CharField()
-    value = serializers.ListField(child=AnyValue(), help_text="the value alone in a list; empty: none")
-    reason = serializers.CharField()
-    votes = serializers.IntegerField()
-
-
-class Conflict(serializers.Serializer[Any]):
-    id = serializers.CharField()
-    path = serializers.CharField()
-    rule = serializers.ChoiceField(choices=CLASH_RULE)
-    quorum = serializers.IntegerField(help_text="votes for one value that settle a vote")
-    status = serializers.ChoiceField(choices=CONFLICT_STATUS)
-    at = serializers.DateTimeField()
-    base = serializers.ListField(child=AnyValue(), help_text="the value that the change was made on")
-    proposals = Proposal(many=True)
-    chosen = serializers.CharField(help_text="id of the proposal that holds, or empty")
-    by = serializers.CharField(help_text="who settled it, or empty")
-    may_settle = serializers.BooleanField()
-
-
-class ConflictList(serializers.Serializer[Any]):
-    conflicts = Conflict(many=True)
+published(SessionState=queries.StateLine, Proposal=queries.ProposalLine, Conflict=queries.ConflictLine)

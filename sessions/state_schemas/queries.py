@@ -5,7 +5,7 @@ and what a migration would do.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -27,6 +27,7 @@ from sessions.agents import registry
 from sessions.core import states, visibility
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 from sessions.models.sessions import AgentSession
 
 MOST_TRIED = 1_000  # sessions that one report looks at, newest first
@@ -43,7 +44,7 @@ class VersionLine(msgspec.Struct, frozen=True):
 
     version: int
     digest: str
-    steps: list[dict[str, Any]]
+    steps: Annotated[list[dict[str, Any]], About("of the migration that leads to it")]
     reversible: bool
     why: str
 
@@ -55,9 +56,9 @@ class SchemaLine(msgspec.Struct, frozen=True):
     name: str
     version: int
     digest: str
-    schema: dict[str, Any]
+    schema: Annotated[dict[str, Any], About("JSON Schema 2020-12, with x-writers, x-private, x-merge and x-money")]
     places: list[PlaceLine]
-    versions: list[VersionLine]
+    versions: Annotated[list[VersionLine], About("newest first")]
 
 
 class KindsLine(msgspec.Struct, frozen=True):

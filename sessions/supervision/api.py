@@ -2,292 +2,142 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
-
+from agentstate.people.models import User
 from sessions.approvals import assignment
-from sessions.core.states import UnknownSession
-from sessions.http.api import READING, SESSION, WRITING, answers, receipt, shown, valid
-from sessions.http.parameters import identifier
-from sessions.http.values import Receipt
+from sessions.core.committed import Committed
+from sessions.http.answers import filled
+from sessions.http.bodies import arguments
+from sessions.http.operations import command, get, post, put
+from sessions.http.parameters import Id, SessionId
 from sessions.models.sessions import Stop
 from sessions.stops import commands as stopping
 from sessions.stops import queries as stop_lines
-from sessions.supervision import assignments
-from sessions.supervision import commands as supervision_commands
-from sessions.supervision import handback as queries
+from sessions.supervision import assignments, commands, handback, workload
 from sessions.supervision import schemas as forms
-from sessions.supervision import workload as desk_lines
 
-STOP = OpenApiParameter("stop", UUID, OpenApiParameter.PATH)
-
-
-def _plain(shape: type[forms.Strict], request: Request) -> dict[str, Any]:
-    wanted = valid(shape, request)
-    wanted.pop("key")
-    return wanted
-
-
-class TakeOver(APIView):
-    """Take a session over."""
-
-    @extend_schema(
-        operation_id="take_over",
-        description="You speak to the customer, the agent is silent; an answer of its model that is under way is"
-        " dropped. Taking it from a colleague names them.",
-        parameters=[SESSION],
-        request=forms.TakeOverSession,
-        responses=answers(200, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.TakeOverSession, request)
-        return receipt(supervision_commands.take_over(request.user, identifier(session, UnknownSession), **wanted), 200)
+take_over = command(
+    "take_over",
+    commands.take_over,
+    forms.TakeOverSession,
+    "You speak to the customer, the agent is silent; an answer of its model that is under way is dropped. Taking it"
+    " from a colleague names them.",
+    status=200,
+)
+speak = command("speak", commands.speak, forms.SpeakToCustomer, "Only while you have the session.")
+barge_in = command(
+    "barge_in",
+    commands.barge_in,
+    forms.SpeakToCustomer,
+    "The agent keeps the session and knows what you said; an answer that it was giving is dropped, and it is asked"
+    " again.",
+)
+whisper = command(
+    "whisper",
+    commands.whisper,
+    forms.WhisperToAgent,
+    "The agent's model sees it with its next request, the customer never does.",
+)
 
 
-class Speech(APIView):
-    """Speak to the customer."""
-
-    @extend_schema(
-        operation_id="speak",
-        description="Only while you have the session.",
-        parameters=[SESSION],
-        request=forms.SpeakToCustomer,
-        responses=answers(201, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.SpeakToCustomer, request)
-        return receipt(supervision_commands.speak(request.user, identifier(session, UnknownSession), **wanted))
+@get()
+def read_hand_back(user: User, session: SessionId) -> forms.HandBackProposal:
+    """The summary that is proposed, and what keeps the session from being handed back."""
+    summary = handback.proposed_summary(user, session)
+    return forms.HandBackProposal(summary, handback.not_consistent(user, session))
 
 
-class BargeIn(APIView):
-    """Say one thing to the customer while the agent goes on."""
-
-    @extend_schema(
-        operation_id="barge_in",
-        description="The agent keeps the session and knows what you said; an answer that it was giving is dropped, and"
-        " it is asked again.",
-        parameters=[SESSION],
-        request=forms.SpeakToCustomer,
-        responses=answers(201, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.SpeakToCustomer, request)
-        return receipt(supervision_commands.barge_in(request.user, identifier(session, UnknownSession), **wanted))
-
-
-class Guidance(APIView):
-    """Whisper to the agent."""
-
-    @extend_schema(
-        operation_id="whisper",
-        description="The agent's model sees it with its next request, the customer never does.",
-        parameters=[SESSION],
-        request=forms.WhisperToAgent,
-        responses=answers(201, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.WhisperToAgent, request)
-        return receipt(supervision_commands.whisper(request.user, identifier(session, UnknownSession), **wanted))
-
-
-class HandBack(APIView):
-    """What is proposed for a hand-back; hand a session back."""
-
-    @extend_schema(
-        operation_id="read_hand_back",
-        description="The summary that is proposed, and what keeps the session from being handed back.",
-        parameters=[SESSION],
-        responses=answers(200, forms.HandBackProposal, *READING),
-    )
-    def get(self, request: Request, session: str) -> Response:
-        found = identifier(session, UnknownSession)
-        summary = queries.proposed_summary(request.user, found)
-        return Response({"summary": summary, "problems": queries.not_consistent(request.user, found)})
-
-    @extend_schema(
-        operation_id="hand_back",
-        description="The agent goes on with the summary, and is told not to greet again. Refused while the state is"
-        " not consistent, by path and rule.",
-        parameters=[SESSION],
-        request=forms.HandBackSession,
-        responses=answers(200, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.HandBackSession, request)
-        return receipt(supervision_commands.hand_back(request.user, identifier(session, UnknownSession), **wanted), 200)
+hand_back = command(
+    "hand_back",
+    commands.hand_back,
+    forms.HandBackSession,
+    "The agent goes on with the summary, and is told not to greet again. Refused while the state is not consistent, by"
+    " path and rule.",
+    status=200,
+)
+pass_on = command(
+    "pass_on",
+    commands.pass_on,
+    forms.PassOnSession,
+    "What was taken over goes to a colleague, or to whoever takes it; the agent stays silent.",
+    status=200,
+)
+ask_for_person = command(
+    "ask_for_person",
+    commands.ask_for_person,
+    forms.AskForPerson,
+    "The session waits in a queue of its own until somebody takes it over.",
+    status=200,
+)
+no_person_needed = command(
+    "no_person_needed",
+    commands.no_person_needed,
+    forms.NoPersonNeeded,
+    "The customer needs no person any more.",
+    status=200,
+)
 
 
-class PassOn(APIView):
-    """Pass a session on."""
-
-    @extend_schema(
-        operation_id="pass_on",
-        description="What was taken over goes to a colleague, or to whoever takes it; the agent stays silent.",
-        parameters=[SESSION],
-        request=forms.PassOnSession,
-        responses=answers(200, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.PassOnSession, request)
-        return receipt(supervision_commands.pass_on(request.user, identifier(session, UnknownSession), **wanted), 200)
-
-
-class WishForPerson(APIView):
-    """The customer asks for a person."""
-
-    @extend_schema(
-        operation_id="ask_for_person",
-        description="The session waits in a queue of its own until somebody takes it over.",
-        parameters=[SESSION],
-        request=forms.AskForPerson,
-        responses=answers(200, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.AskForPerson, request)
-        return receipt(
-            supervision_commands.ask_for_person(request.user, identifier(session, UnknownSession), **wanted), 200
-        )
-
-
-class NoPerson(APIView):
-    """The customer needs no person any more."""
-
-    @extend_schema(
-        operation_id="no_person_needed",
-        parameters=[SESSION],
-        request=forms.NoPersonNeeded,
-        responses=answers(200, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.NoPersonNeeded, request)
-        return receipt(
-            supervision_commands.no_person_needed(request.user, identifier(session, UnknownSession), **wanted), 200
-        )
-
-
-class Assignments(APIView):
+@post(200)
+def assign_work(user: User, session: SessionId, body: forms.AssignWork) -> Committed:
     """Say who is to see to a session or a request."""
-
-    @extend_schema(
-        operation_id="assign_work",
-        parameters=[SESSION],
-        request=forms.AssignWork,
-        responses=answers(200, Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.AssignWork, request)
-        wanted["why"] = tuple(wanted.get("why", ()))
-        return receipt(assignment.assign(request.user, identifier(session, UnknownSession), **wanted), 200)
+    wanted = arguments(body)
+    return assignment.assign(user, session, **{**wanted, "why": tuple(wanted.get("why", ()))})
 
 
-class Stops(APIView):
-    """What is stopped; stop something."""
-
-    @extend_schema(
-        operation_id="list_stops",
-        description="What is stopped now in your teams, and what was stopped there lately.",
-        responses=answers(200, forms.StopList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"stops": [_stop(row) for row in stop_lines.stops_of(request.user)]})
-
-    @extend_schema(
-        operation_id="set_stop",
-        description="Nothing new begins, says or is asked from the instant at which this is committed; what runs is"
-        " finished and recorded. It takes effect in your own teams; the other teams that it concerns get an alert."
-        " With `everywhere` it takes effect in every team. The answer has one stop for each team reached.",
-        request=forms.SetStop,
-        responses=answers(201, forms.StopList, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        rows = stopping.stop(request.user, **_plain(forms.SetStop, request))
-        return Response({"stops": [_stop(row) for row in rows]}, status=201)
+@get()
+def list_stops(user: User) -> forms.StopList:
+    """What is stopped now in your teams, and what was stopped there lately."""
+    return forms.StopList([_stop(row) for row in stop_lines.stops_of(user)])
 
 
-class LiftStop(APIView):
-    """Lift a stop."""
-
-    @extend_schema(
-        operation_id="lift_stop",
-        description="What it held goes on in its team. It needs `stop` in that team.",
-        parameters=[STOP],
-        request=forms.LiftStop,
-        responses=answers(200, forms.StopInForce, *WRITING),
-    )
-    def post(self, request: Request, stop: str) -> Response:
-        wanted = _plain(forms.LiftStop, request)
-        row = stopping.lift(request.user, identifier(stop, stopping.UnknownStop), **wanted)
-        return Response(_stop(row))
+@post()
+def set_stop(user: User, body: forms.SetStop) -> forms.StopList:
+    """Nothing new begins, says or is asked from the instant at which this is committed; what runs is finished and
+    recorded. It takes effect in your own teams; the other teams that it concerns get an alert. With `everywhere` it
+    takes effect in every team. The answer has one stop for each team reached.
+    """
+    return forms.StopList([_stop(row) for row in stopping.stop(user, **arguments(body))])
 
 
-def _stop(row: Stop) -> dict[str, Any]:
-    names = [name for name in forms.StopInForce._declared_fields if name != "team"]
-    return {**{name: getattr(row, name) for name in names}, "team": row.team_id}
+@post(200)
+def lift_stop(user: User, stop: Annotated[UUID, Id(stopping.UnknownStop)], body: forms.LiftStop) -> forms.StopInForce:
+    """What it held goes on in its team. It needs `stop` in that team."""
+    return _stop(stopping.lift(user, stop, why=body.why))
 
 
-class NextWork(APIView):
-    """Get the next thing to see to."""
-
-    @extend_schema(
-        operation_id="next_work",
-        description="The first thing that you should see to, assigned to you, with why it is this one.",
-        request=forms.NextWork,
-        responses=answers(200, forms.NextWorkAnswer, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        _plain(forms.NextWork, request)
-        found = assignments.next_work(request.user)
-        return Response({"work": shown(forms.WorkItem, found) if found is not None else None})
+def _stop(row: Stop) -> forms.StopInForce:
+    return filled(forms.StopInForce, row, team=row.team_id)
 
 
-class HandOver(APIView):
-    """Hand everything over at the end of a shift."""
-
-    @extend_schema(
-        operation_id="hand_over_work",
-        description="Sessions taken over, assignments and claims of one person go to another, or back to the queue:"
-        " one entry each.",
-        request=forms.HandOverWork,
-        responses=answers(200, forms.HandedOverList, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        handed = assignments.hand_over(request.user, **_plain(forms.HandOverWork, request))
-        return Response({"handed": [shown(forms.HandedOver, each) for each in handed]})
+@post(200)
+def next_work(user: User, body: forms.NextWork) -> forms.NextWorkAnswer:
+    """The first thing that you should see to, assigned to you, with why it is this one."""
+    return forms.NextWorkAnswer(assignments.next_work(user))
 
 
-class Skills(APIView):
+@post(200)
+def hand_over_work(user: User, body: forms.HandOverWork) -> forms.HandedOverList:
+    """Sessions taken over, assignments and claims of one person go to another, or back to the queue: one entry each."""
+    return forms.HandedOverList(assignments.hand_over(user, **arguments(body)))
+
+
+@put()
+def set_skills(user: User, body: forms.SetSkills) -> forms.Skills:
     """Say what a person can do."""
-
-    @extend_schema(operation_id="set_skills", request=forms.SetSkills, responses=answers(200, forms.Skills, *WRITING))
-    def put(self, request: Request) -> Response:
-        wanted = _plain(forms.SetSkills, request)
-        return Response({"skills": assignments.set_skills(request.user, wanted["user"], wanted["skills"])})
+    return forms.Skills(assignments.set_skills(user, body.user, body.skills))
 
 
-class SkillRules(APIView):
+@put()
+def set_skill_rules(user: User, body: forms.SetSkillRules) -> forms.SkillRules:
     """Say which skills a team's work wants."""
-
-    @extend_schema(
-        operation_id="set_skill_rules",
-        request=forms.SetSkillRules,
-        responses=answers(200, forms.SkillRules, *WRITING),
-    )
-    def put(self, request: Request) -> Response:
-        return Response({"rules": assignments.set_wanted_skills(request.user, **_plain(forms.SetSkillRules, request))})
+    rules = [arguments(rule) for rule in body.rules]
+    return filled(forms.SkillRules, rules=assignments.set_wanted_skills(user, body.team, rules))
 
 
-class Desk(APIView):
-    """Who sees to what."""
-
-    @extend_schema(
-        operation_id="list_desk",
-        description="By person, what they can do, what they have in hand and how much they have decided today.",
-        responses=answers(200, forms.Desk, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"people": [shown(forms.DeskPerson, each) for each in desk_lines.desk(request.user)]})
+@get()
+def list_desk(user: User) -> forms.Desk:
+    """By person, what they can do, what they have in hand and how much they have decided today."""
+    return forms.Desk(workload.desk(user))

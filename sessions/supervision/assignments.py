@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -18,6 +19,7 @@ from audit import staff
 from sessions.approvals import assignment
 from sessions.core.commit import person_command
 from sessions.core.person import Person, author_of, bounded
+from sessions.http.bodies import About, Words
 from sessions.models.sessions import Skill, SkillWanted
 from sessions.supervision import commands
 from sessions.supervision import queries as queue
@@ -25,6 +27,7 @@ from sessions.supervision import queries as queue
 MOST_SKILLS = 50  # of one person, and rules of one team
 LONGEST_SKILL = 60  # characters
 MOST_HANDED_OVER = 200  # things in one command
+WORK_KIND = ("taken", "assigned", "claimed")
 
 
 class Handed(msgspec.Struct, frozen=True):
@@ -32,8 +35,8 @@ class Handed(msgspec.Struct, frozen=True):
 
     session: UUID
     request: UUID | None
-    what: str  # taken, assigned or claimed
-    refused: str = ""
+    what: Annotated[str, Words(WORK_KIND)]
+    refused: Annotated[str, About("why it stayed: the code of a refusal; empty: it went over")] = ""
 
 
 def next_work(user: Person) -> queue.Work | None:

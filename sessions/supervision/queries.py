@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -23,6 +24,8 @@ from agentstate.people.roles import Permission, roles_with
 from sessions.approvals.assignment import TEAM
 from sessions.approvals.queries import decidable
 from sessions.core.session_lines import PAGE, Person, SessionLine, lines_of, visible_sessions, waits_for_person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About
 from sessions.models.sessions import AgentSession, ApprovalRequest, Skill, SkillWanted
 
 PATIENCE = timedelta(minutes=2)  # that a customer who asks for a person is supposed to have
@@ -36,8 +39,8 @@ class Work(msgspec.Struct, frozen=True):
     request: UUID | None
     tier: int
     due: datetime
-    assigned_to: str
-    why: tuple[str, ...]
+    assigned_to: PageOnly[str]
+    why: Annotated[tuple[str, ...], About("why this one, in words")]
 
 
 class InHand(msgspec.Struct, frozen=True):

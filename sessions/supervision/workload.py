@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -19,22 +19,24 @@ from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission, roles_with
 from sessions.core.session_lines import Person
 from sessions.deputies.queries import may_open
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About
 from sessions.models.sessions import AgentSession, ApprovalRequest, Skill, SkillWanted
 
 
 class DeskLine(msgspec.Struct, frozen=True):
     """One person of the teams that the reader sees."""
 
-    user: str
+    user: Annotated[str, About("the name they sign in with")]
     name: str
-    actor: str
+    actor: PageOnly[str]
     skills: list[str]
-    taken: int  # sessions that they speak in
-    sessions: int  # that they are to see to
-    requests: int  # that they are to see to
-    claimed: int  # requests that they are on
-    oldest: datetime | None  # since when the first of `requests` waits
-    decided: int  # since midnight UTC
+    taken: Annotated[int, About("sessions that they speak in")]
+    sessions: Annotated[int, About("sessions that they are to see to")]
+    requests: Annotated[int, About("requests that they are to see to")]
+    claimed: Annotated[int, About("requests that they are on")]
+    oldest: Annotated[datetime | None, About("since when the first of these requests waits")]
+    decided: Annotated[int, About("requests that they have decided since midnight UTC")]
 
     @property
     def in_hand(self) -> int:

@@ -5,7 +5,7 @@ Needs `read`, as every query of words does.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -16,6 +16,7 @@ from agentstate.engine.understanding.held import Resolution, Talk, Turn
 from agentstate.engine.understanding.notes import question
 from sessions.core.entry_lines import state_of
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 
 
 class TopicLine(msgspec.Struct, frozen=True):
@@ -36,7 +37,7 @@ class EntityLine(msgspec.Struct, frozen=True):
     type: str
     label: str
     attributes: dict[str, Any]
-    mentioned: int
+    mentioned: Annotated[int, About("number of the turn that spoke of it last, or 0")]
 
 
 class HeardLine(msgspec.Struct, frozen=True):

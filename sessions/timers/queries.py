@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Annotated, get_args
 from uuid import UUID
 
 import msgspec
 
+from agentstate.engine.timers import TimerKind
 from agentstate.people.permissions import can
 from agentstate.people.roles import Permission
 from sessions.core import states
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About, Words
+
+TIMER_KIND = list(get_args(TimerKind))
 
 
 class TimerLine(msgspec.Struct, frozen=True):
     """One timer that has not fired."""
 
     id: str
-    what: str
+    what: Annotated[str, Words(TIMER_KIND)]
     due: str
     by: str
     text: str
-    seq: int
+    seq: Annotated[int, About("the entry that set it")]
 
 
 class TimerLines(msgspec.Struct, frozen=True):

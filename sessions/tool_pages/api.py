@@ -2,94 +2,46 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 from uuid import UUID
 
-import msgspec
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
-
-from sessions.http.api import READING, WRITING, answers, shown, valid
-from sessions.http.parameters import identifier
+from agentstate.people.models import User
+from sessions.http.operations import get, post
+from sessions.http.parameters import Id
 from sessions.tool_pages import commands, queries
 from sessions.tool_pages import schemas as forms
 from sessions.tools.mcp.offers import UnknownOffer
 
-_NAME = OpenApiParameter("name", str, OpenApiParameter.PATH)
-_OFFER = OpenApiParameter("offer", UUID, OpenApiParameter.PATH)
+
+@get()
+def list_tools(user: User) -> forms.ToolList:
+    """Every tool that agents may call now: schemas, effect, where it comes from, who may call it."""
+    return forms.ToolList(queries.tool_lines(user))
 
 
-class Tools(APIView):
-    """Every tool."""
-
-    @extend_schema(
-        operation_id="list_tools",
-        description="Every tool that agents may call now: schemas, effect, where it comes from, who may call it.",
-        responses=answers(200, forms.ToolList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"tools": [_tool(line) for line in queries.tool_lines(request.user)]})
-
-
-class OneTool(APIView):
+@get()
+def read_tool(user: User, name: str) -> queries.ToolLine:
     """One tool."""
-
-    @extend_schema(operation_id="read_tool", parameters=[_NAME], responses=answers(200, forms.Tool, *READING))
-    def get(self, request: Request, name: str) -> Response:
-        return Response(_tool(queries.tool_line(request.user, name)))
+    return queries.tool_line(user, name)
 
 
-class ToolServers(APIView):
-    """Every MCP server."""
-
-    @extend_schema(
-        operation_id="list_tool_servers",
-        description="MCP servers, when each was last asked, and every version of a tool that it offered.",
-        responses=answers(200, forms.ToolServerList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"servers": [_server(line) for line in queries.server_lines(request.user)]})
+@get()
+def list_tool_servers(user: User) -> forms.ToolServerList:
+    """MCP servers, when each was last asked, and every version of a tool that it offered."""
+    return forms.ToolServerList(queries.server_lines(user))
 
 
-class ToolServerLook(APIView):
-    """Ask a server."""
-
-    @extend_schema(
-        operation_id="look_at_tool_server",
-        description="Ask the server what it offers now; `problem` of the answer says what is wrong with it.",
-        parameters=[_NAME],
-        request=forms.LookAtServer,
-        responses=answers(200, forms.ToolServer, *WRITING),
-    )
-    def post(self, request: Request, name: str) -> Response:
-        valid(forms.LookAtServer, request)
-        commands.look(request.user, name)
-        return Response(_server(queries.server_line(request.user, name)))
+@post(200)
+def look_at_tool_server(user: User, name: str, body: forms.LookAtServer) -> queries.ServerLine:
+    """Ask the server what it offers now; `problem` of the answer says what is wrong with it."""
+    commands.look(user, name)
+    return queries.server_line(user, name)
 
 
-class ToolOfferAnswer(APIView):
-    """Accept or refuse."""
-
-    @extend_schema(
-        operation_id="answer_tool_offer",
-        description="Accept or refuse a version of a server's tool, named by the digest of what was shown.",
-        parameters=[_OFFER],
-        request=forms.AnswerOffer,
-        responses=answers(200, forms.ToolServer, *WRITING),
-    )
-    def post(self, request: Request, offer: str) -> Response:
-        wanted = valid(forms.AnswerOffer, request)
-        found = identifier(offer, UnknownOffer)
-        row = commands.answer(request.user, found, accept=wanted["accept"], digest=wanted["digest"])
-        return Response(_server(queries.server_line(request.user, row.server)))
-
-
-def _tool(line: queries.ToolLine) -> dict[str, Any]:
-    return {**shown(forms.Tool, line), "secrets": msgspec.to_builtins(line.secrets)}
-
-
-def _server(line: queries.ServerLine) -> dict[str, Any]:
-    offers = [shown(forms.ToolOffer, each) for each in line.offers]
-    return {**shown(forms.ToolServer, line), "secrets": msgspec.to_builtins(line.secrets), "offers": offers}
+@post(200)
+def answer_tool_offer(
+    user: User, offer: Annotated[UUID, Id(UnknownOffer)], body: forms.AnswerOffer
+) -> queries.ServerLine:
+    """Accept or refuse a version of a server's tool, named by the digest of what was shown."""
+    row = commands.answer(user, offer, accept=body.accept, digest=body.digest)
+    return queries.server_line(user, row.server)

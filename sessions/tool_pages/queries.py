@@ -7,7 +7,7 @@ is told, never what it is.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -17,6 +17,7 @@ from agentstate.people.permissions import PermissionDenied, holds_any, teams_wit
 from agentstate.people.roles import Permission
 from sessions.agents import registry as agents
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 from sessions.models.tools import OfferedTool, ServerLook
 from sessions.outside import secrets
 from sessions.runtime import limits
@@ -37,7 +38,7 @@ class SecretLine(msgspec.Struct, frozen=True):
     """A secret by name, and whether it can be read now."""
 
     name: str
-    there: bool
+    there: Annotated[bool, About("whether it can be read now; what it is, is told nowhere")]
 
 
 class ToolLine(msgspec.Struct, frozen=True):
@@ -47,22 +48,22 @@ class ToolLine(msgspec.Struct, frozen=True):
 
     name: str
     version: int
-    source: str
-    effect: str
+    source: Annotated[str, About("`python`, `http`, `model`, `mcp:<server>`")]
+    effect: Annotated[str, About("`pure`, `idempotent` or `once`")]
     description: str
-    agents: tuple[str, ...]
-    arguments: dict[str, Any]
-    result: dict[str, Any] | None
-    compensation: str
-    reaches: str
-    seconds: float
-    attempts: int
-    retry_seconds: float
+    agents: Annotated[tuple[str, ...], About("those that may call it")]
+    arguments: Annotated[dict[str, Any], About("JSON Schema")]
+    result: Annotated[dict[str, Any] | None, About("JSON Schema; null: none is declared")]
+    compensation: Annotated[str, About("what can be done about its effect; empty: nothing is declared")]
+    reaches: Annotated[str, About("where its calls go; empty: they stay in the process")]
+    seconds: Annotated[float, About("that one call may take")]
+    attempts: Annotated[int, About("at most, where `retry_seconds` is 0")]
+    retry_seconds: Annotated[float, About("it is tried again for so long after its first try; 0: by attempts")]
     secrets: tuple[SecretLine, ...]
-    limit: int
-    undone_by: str
-    masked: tuple[str, ...]
-    scopes: tuple[str, ...] | None
+    limit: Annotated[int, About("calls at once, over all workers; 0: any number")]
+    undone_by: Annotated[str, About("the tool whose call undoes its effect; empty: none does")]
+    masked: Annotated[tuple[str, ...], About("paths of its result recorded nowhere")]
+    scopes: Annotated[tuple[str, ...] | None, About("what it sees of a state")]
     activities: tuple[str, ...]
 
 
@@ -74,16 +75,16 @@ class OfferLine(msgspec.Struct, frozen=True):
     id: UUID
     tool: str
     version: int
-    digest: str
-    answer: str
-    current: bool
+    digest: Annotated[str, About("SHA-256 of what the server says of it")]
+    answer: Annotated[str, About("`waiting`, `accepted` or `refused`")]
+    current: Annotated[bool, About("whether the server said so when it was last asked")]
     offered_at: datetime
-    answered_by: str
+    answered_by: Annotated[str, About("`user:<id>`; empty: nobody")]
     answered_at: datetime | None
-    effect: str
-    unusable: str
-    changed: tuple[str, ...]
-    offer: dict[str, Any]
+    effect: Annotated[str, About("by our own description of the server")]
+    unusable: Annotated[str, About("why it cannot be accepted; empty: it can")]
+    changed: Annotated[tuple[str, ...], About("parts, since what was accepted before")]
+    offer: Annotated[dict[str, Any], About("the server's own words and schemas")]
 
     @property
     def waits(self) -> bool:
@@ -99,7 +100,7 @@ class ServerLine(msgspec.Struct, frozen=True):
     seconds: float
     secrets: tuple[SecretLine, ...]
     looked_at: datetime | None
-    problem: str
+    problem: Annotated[str, About("of the last look; empty: none")]
     offers: tuple[OfferLine, ...]
 
     @property

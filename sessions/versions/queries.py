@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -16,6 +17,8 @@ from sessions.core import history, states, visibility
 from sessions.core.entry_lines import must_read
 from sessions.core.session_lines import Person
 from sessions.descriptions import values
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About
 from sessions.models.sessions import AgentSession
 
 MOST_FORKS = 50
@@ -24,15 +27,15 @@ MOST_FORKS = 50
 class VersionsLine(msgspec.Struct, frozen=True):
     """What there is to go back to, newest first, and where the session came from and led to."""
 
-    seq: int
-    epoch: int
-    checkpoints: tuple[Checkpoint, ...]
-    forked_from: str
-    forked_at: int
-    draft: bool
-    superseded_by: str
-    forks: tuple[UUID, ...]
-    may_change: bool
+    seq: Annotated[int, About("entries so far")]
+    epoch: Annotated[int, About("raised by every rollback")]
+    checkpoints: Annotated[tuple[Checkpoint, ...], About("newest first")]
+    forked_from: Annotated[str, About("the session that this one was forked from, or empty")]
+    forked_at: Annotated[int, About("the state of that session after so many entries")]
+    draft: Annotated[bool, About("a fork that may not speak or act")]
+    superseded_by: Annotated[str, About("the fork that goes on in its place, or empty")]
+    forks: Annotated[tuple[UUID, ...], About("forks of it that nobody has promoted")]
+    may_change: PageOnly[bool]
 
 
 class StateDifference(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -42,6 +43,9 @@ An event without function and command is read from older entries and no longer e
 """
 
 Function = tuple[str, str]  # module and name, a method as Class.method
+
+
+_DESCRIBED = re.compile(r"^Annotated\[(.*), Meta\(description=.*\)\]$", re.DOTALL)  # what the API says of a field
 
 
 def rendered() -> str:
@@ -105,7 +109,8 @@ def _fields(kind: type) -> str:
 
 def _annotations(kind: type) -> dict[str, str]:
     """Returns the types of the fields as the source writes them, the inherited fields too."""
-    return {name: hint for base in reversed(kind.__mro__) for name, hint in inspect.get_annotations(base).items()}
+    written = {name: hint for base in reversed(kind.__mro__) for name, hint in inspect.get_annotations(base).items()}
+    return {name: _DESCRIBED.sub(r"\1", hint) if isinstance(hint, str) else hint for name, hint in written.items()}
 
 
 def _first_sentence(kind: type) -> str:

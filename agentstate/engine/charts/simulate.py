@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from agentstate.engine.charts.chart import MAX_BYTES, BadChart, Chart, ChartOverrun
 from agentstate.engine.charts.run import start, step, tick
@@ -93,7 +94,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """What became of a case: `wrong` is empty when it holds."""
 
     case: str
-    wrong: tuple[str, ...]
+    wrong: Annotated[tuple[str, ...], Meta(description="empty: it holds")]
     configuration: tuple[str, ...]
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from agentstate.engine.charts.chart import Chart, State
 from agentstate.engine.charts.state import ChartState, due_next
@@ -44,9 +46,9 @@ class Awaited(msgspec.Struct, frozen=True):
 
     state: str
     about: str
-    depth: int
-    held: bool
-    waits_for: tuple[str, ...]
+    depth: Annotated[int, Meta(description="how many states stand around it")]
+    held: Annotated[bool, Meta(description="whether the session is in it")]
+    waits_for: Annotated[tuple[str, ...], Meta(description="events and times that lead on")]
 
 
 def timed_anew(standing: Standing, then: str, at: str) -> Standing:

@@ -7,9 +7,10 @@ summary of summaries replaces them and names the whole range.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from agentstate.engine.events.base import digest
 from agentstate.engine.memory import lines
@@ -29,12 +30,12 @@ class Summary(msgspec.Struct, frozen=True, dict=True):
     `method`: `rules/1` (this module), `model:<name>`, or `none` for items that were let go before summaries were kept.
     """
 
-    seq: int
+    seq: Annotated[int, Meta(description="of the entry that made it")]
     first: int
     last: int
-    kept: tuple[int, ...]
-    count: int
-    covers: str
+    kept: Annotated[tuple[int, ...], Meta(description="entries of the range that are held raw")]
+    count: Annotated[int, Meta(description="items that it stands for")]
+    covers: Annotated[str, Meta(description="SHA-256 over what it stands for")]
     method: str
     text: str
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from agentstate.engine.migrating.steps import path_of
 from agentstate.engine.schemas import Declared
@@ -20,9 +21,9 @@ class PlaceLine(msgspec.Struct, frozen=True):
     path: str
     title: str
     type: str
-    writers: tuple[str, ...]
-    private: bool
-    merge: str
+    writers: Annotated[tuple[str, ...], Meta(description="e.g. tool:authorize, staff:supervisor")]
+    private: Annotated[bool, Meta(description="kept out of every model request")]
+    merge: Annotated[str, Meta(description="how concurrent changes of it merge; empty: a clash is refused")]
     required: bool
 
 

@@ -6,9 +6,10 @@ A report names states by their ids and faults by path and rule, never a value.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
 
 from agentstate.engine.migrating.catalogue import Catalogue
 from agentstate.engine.migrating.in_force import InForce
@@ -20,7 +21,7 @@ MOST_NAMED = 200  # states that a report names
 class Blocked(msgspec.Struct, frozen=True):
     """A state that cannot be carried: which, from which version, and the first thing that is wrong with it."""
 
-    id: str
+    id: Annotated[str, Meta(extra_json_schema={"format": "uuid"})]
     version: int
     path: str
     rule: str
@@ -33,13 +34,13 @@ class Report(msgspec.Struct, frozen=True):
 
     schema: str
     to: int
-    states: int = 0
-    there: int = 0
-    carried: int = 0
-    lossy: int = 0
+    states: Annotated[int, Meta(description="open sessions that were looked at")] = 0
+    there: Annotated[int, Meta(description="of that version already")] = 0
+    carried: Annotated[int, Meta(description="that would be carried")] = 0
+    lossy: Annotated[int, Meta(description="of those, how many could not be brought back the same")] = 0
     held: int = 0
-    stuck: int = 0
-    blocked: tuple[Blocked, ...] = ()
+    stuck: Annotated[int, Meta(description="that would stay where they are")] = 0
+    blocked: Annotated[tuple[Blocked, ...], Meta(description="the first of them, each with path and rule")] = ()
 
 
 def tried(catalogue: Catalogue, to: int, stored: Iterable[tuple[str, InForce, dict[str, Any]]]) -> Report:

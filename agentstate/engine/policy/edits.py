@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 Direction = Literal["", "down", "up"]
 _ABSENT = object()
@@ -20,7 +21,7 @@ class Editable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An argument that may be edited, with everything below it. `only`: a number that may go this way alone."""
 
     path: str
-    only: Direction = ""
+    only: Annotated[Direction, Meta(description="down or up: a number may go this way alone; empty: any value")] = ""
 
 
 def not_editable(named: Sequence[Editable], old: Any, new: Any) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ These are the plain records that entries carry; how they are joined is `verdict`
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from agentstate.engine import references
 from agentstate.engine.policy.edits import Editable
@@ -31,14 +32,14 @@ class Sticky(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scope: Scope
     seconds: int
     uses: int
-    limit: str = ""
+    limit: Annotated[str, Meta(description="expression that must be true of each call")] = ""
 
 
 class Escalation(msgspec.Struct, frozen=True):
     """After so many seconds the request is for these. `reviewers`: somebody of each group, as in Terms."""
 
-    after: int
-    reviewers: tuple[Names, ...]
+    after: Annotated[int, Meta(description="seconds that the request has waited")]
+    reviewers: Annotated[tuple[Names, ...], Meta(description="one of each group: role:..., team:..., user:...")]
 
 
 class Terms(msgspec.Struct, frozen=True):
@@ -52,16 +53,20 @@ class Terms(msgspec.Struct, frozen=True):
     may approve it all the same; never at the highest tier.
     """
 
-    gate: Gate = "approve"
-    hold: int = 0
-    reviewers: tuple[Names, ...] = ()
-    four_eyes: bool = False
-    reasons: tuple[str, ...] = ()
-    retype: tuple[str, ...] = ()
-    chain: tuple[Escalation, ...] = ()
-    sticky: Sticky | None = None
-    edits: tuple[Editable, ...] = ()
-    proposer_may_approve: bool = False
+    gate: Annotated[Gate, Meta(description="approve, or hold: it is done by itself when its time is over")] = "approve"
+    hold: Annotated[int, Meta(description="seconds between approval and execution, in which it can be undone")] = 0
+    reviewers: Annotated[tuple[Names, ...], Meta(description="one of each group: role:..., team:..., user:...")] = ()
+    four_eyes: Annotated[
+        bool, Meta(description="no edit counts, and not by the person to whom the session is assigned")
+    ] = False
+    reasons: Annotated[tuple[str, ...], Meta(description="codes; where there are any, name one")] = ()
+    retype: Annotated[tuple[str, ...], Meta(description="paths of arguments that you type yourself to approve")] = ()
+    chain: Annotated[tuple[Escalation, ...], Meta(description="for whom it is when nobody has decided")] = ()
+    sticky: Annotated[Sticky | None, Meta(description="what an approver may grant for what follows")] = None
+    edits: Annotated[
+        tuple[Editable, ...], Meta(description="the arguments whose edit counts as your own approval")
+    ] = ()
+    proposer_may_approve: Annotated[bool, Meta(description="who proposed it may approve it; never at tier 3")] = False
 
 
 def reviewers_at(terms: Terms, waited: float) -> tuple[Names, ...]:

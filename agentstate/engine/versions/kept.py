@@ -6,9 +6,10 @@ All of it is bounded. An old checkpoint that has left the list can still be gone
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 KEPT_AUTOMATIC = 20
 KEPT_NAMED = 20
@@ -22,12 +23,12 @@ Why = Literal["named", "gate", "effect", "rest", "every", "rollback"]
 class Checkpoint(msgspec.Struct, frozen=True):
     """A point to go back to: the state after the first `seq` entries. `digest` is of that state, of named ones."""
 
-    seq: int
+    seq: Annotated[int, Meta(description="the state after so many entries")]
     why: Why
-    at: str
+    at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
     name: str = ""
-    digest: str = ""
-    by: str = ""
+    digest: Annotated[str, Meta(description="of the state, where somebody named it")] = ""
+    by: Annotated[str, Meta(description="user:<id>, or empty")] = ""
 
 
 class RolledBack(msgspec.Struct, frozen=True):

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 from msgspec.structs import replace
 
 from agentstate.engine import events as ev
@@ -66,13 +67,15 @@ class CallReplayed(msgspec.Struct, frozen=True):
 
     call: str
     tool: str
-    seq: int
+    seq: Annotated[int, Meta(description="of the entry that proposed it")]
     arguments: dict[str, Any]
     recorded: Gate
     replayed: Gate
     ended: str
     would_end: str
-    unknown: bool = False
+    unknown: Annotated[bool, Meta(description="it would have run, and nobody knows what it would have returned")] = (
+        False
+    )
 
     @property
     def differs(self) -> bool:

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from datetime import date
+from typing import Annotated
+from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from agentstate.errors import Invalid, NotFound
+from agentstate.errors import NotFound
+from agentstate.people.models import User
 from sessions.automation.alert_rules import dry_runs, queries
 from sessions.automation.alerts import schemas as forms
-from sessions.automation.alerts.documents import WHATS
-from sessions.automation.alerts.repository import STORE
-from sessions.automation.rules.api import RuleApi
+from sessions.automation.alerts.repository import STORE, UnknownRule
+from sessions.automation.rules import commands
 from sessions.automation.service_levels import queries as service_levels
-from sessions.http import problems
-from sessions.http import schemas as http_schemas
-from sessions.http.api import READING, WRITING, answers, shown, valid
-from sessions.http.parameters import Parameters
+from sessions.http.answers import filled
+from sessions.http.bodies import arguments
+from sessions.http.operations import get, post
+from sessions.http.parameters import Day, Id, OneOf
 
-PARTS = {"levels": forms.LevelFigure, "alerts": forms.AlertFigure}
-DAYS = [
-    OpenApiParameter("since", date, description="a day (UTC); six days before `until` if none"),
-    OpenApiParameter("until", date, description="a day (UTC), meant too; today if none"),
-]
+RuleId = Annotated[UUID, Id(UnknownRule)]
+Since = Annotated[date | None, Day("a day (UTC); six days before `until` if none")]
+Until = Annotated[date | None, Day("a day (UTC), meant too; today if none")]
 DEFAULT_DAYS = 7
-YEARS = range(2000, 2300)
 
 
 class UnknownPart(NotFound):
@@ -38,97 +33,59 @@ class UnknownPart(NotFound):
     code = "unknown_part"
 
 
-def _rules(request: Request) -> list[queries.RuleLine]:
-    what = Parameters(request, "what").one_of("what", list(WHATS))
-    return queries.rules(request.user, what)
+class Part(OneOf, frozen=True):
+    """A table of service levels, in a path."""
 
-
-AlertRules, OneAlertRule, AlertRuleSwitch = RuleApi(
-    store=STORE,
-    name="alert_rule",
-    path="rule",
-    key="rules",
-    line=queries.rule,
-    lines=_rules,
-    form=forms.AlertRule,
-    list_form=forms.AlertRuleList,
-    keep_form=forms.KeepAlertRule,
-    switch_form=forms.SwitchAlertRule,
-    listed="The alert rules, targets and calendars of the teams that you see.",
-    kept="Make one, or with `seen` the next version of one. It needs `configure`.",
-    read="One of them.",
-    switched="On or off. The open alerts of a rule that is switched off are closed.",
-    parameters=(OpenApiParameter("what", str, enum=list(WHATS)),),
-).views()
-
-
-class AlertTrial(APIView):
-    """Try a rule on what is past."""
-
-    @extend_schema(
-        operation_id="try_alert_rule",
-        description="Which alerts a rule would have raised in the last days. Nothing is written but that you looked. It"
-        " needs `configure`.",
-        request=forms.TryAlertRule,
-        responses=answers(200, forms.AlertTrial, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        wanted = valid(forms.TryAlertRule, request)
-        found = dry_runs.trial(request.user, wanted["definition"], wanted.get("days", DEFAULT_DAYS))
-        lines = [shown(forms.WouldAlert, each) for each in found.lines]
-        return Response({**shown(forms.AlertTrial, found), "lines": lines})
-
-
-class ServiceLevels(APIView):
-    """Figures of service levels and alerts."""
-
-    @extend_schema(
-        operation_id="read_service_levels",
-        description="By day, team and agent: how far each target was met, how many alerts each rule raised, and how"
-        " long it took until somebody had them.",
-        parameters=DAYS,
-        responses=answers(200, forms.ServiceLevels, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        found = service_levels.figures(request.user, *_days(request))
-        lists = {name: [shown(shape, each) for each in getattr(found, name)] for name, shape in PARTS.items()}
-        return Response({"since": found.since, "until": found.until, **lists})
-
-
-class ServiceLevelTable(APIView):
-    """The same as a table."""
-
-    @extend_schema(
-        operation_id="read_service_level_table",
-        description="One of the two lists as CSV (RFC 4180), with a line of names: `levels` or `alerts`.",
-        parameters=[OpenApiParameter("part", str, OpenApiParameter.PATH, enum=list(PARTS)), *DAYS],
-        responses={
-            (200, "text/csv"): OpenApiTypes.STR,
-            **{(code, problems.MEDIA_TYPE): http_schemas.Problem for code in sorted(READING)},
-        },
-    )
-    def get(self, request: Request, part: str) -> HttpResponse:
-        if part not in PARTS:
+    def read(self, name: str, text: str) -> str:
+        if text not in self.allowed:
             raise UnknownPart()
-        found = service_levels.figures(request.user, *_days(request))
-        return HttpResponse(service_levels.table(found, part), content_type="text/csv; charset=utf-8")
+        return text
 
 
-def _days(request: Request) -> tuple[date | None, date | None]:
-    given = Parameters(request, "since", "until")
-    return day_of(given.text("since", 10), "since"), day_of(given.text("until", 10), "until")
+@get()
+def list_alert_rules(user: User, *, what: Annotated[str, OneOf(queries.RULE_WHAT)] = "") -> forms.AlertRuleList:
+    """The alert rules, targets and calendars of the teams that you see."""
+    return forms.AlertRuleList(queries.rules(user, what))
 
 
-def day_of(text: str, field: str) -> date | None:
-    """A day as 2026-11-21; None for an empty text. Raises Invalid."""
-    if not text:
-        return None
-    try:
-        if len(text) != len("2026-11-21"):
-            raise ValueError
-        found = date.fromisoformat(text)
-    except ValueError:
-        raise Invalid("want a day, as 2026-11-21", field=field) from None
-    if found.year not in YEARS:
-        raise Invalid(f"want a day of the years {YEARS.start} to {YEARS.stop - 1}", field=field)
-    return found
+@post()
+def keep_alert_rule(user: User, body: forms.KeepAlertRule) -> queries.RuleLine:
+    """Make one, or with `seen` the next version of one. It needs `configure`."""
+    return queries.rule(user, commands.keep(STORE, user, **arguments(body)).pk)
+
+
+@get()
+def read_alert_rule(user: User, rule: RuleId) -> queries.RuleLine:
+    """One of them."""
+    return queries.rule(user, rule)
+
+
+@post(200)
+def switch_alert_rule(user: User, rule: RuleId, body: forms.SwitchAlertRule) -> queries.RuleLine:
+    """On or off. The open alerts of a rule that is switched off are closed."""
+    return queries.rule(user, commands.switch(STORE, user, rule, body.on).pk)
+
+
+@post(200)
+def try_alert_rule(user: User, body: forms.TryAlertRule) -> dry_runs.Trial:
+    """Which alerts a rule would have raised in the last days. Nothing is written but that you looked. It needs
+    `configure`.
+    """
+    return dry_runs.trial(user, body.definition, body.days or DEFAULT_DAYS)
+
+
+@get()
+def read_service_levels(user: User, *, since: Since = None, until: Until = None) -> forms.ServiceLevels:
+    """By day, team and agent: how far each target was met, how many alerts each rule raised, and how long it took until
+    somebody had them.
+    """
+    return filled(forms.ServiceLevels, service_levels.figures(user, since, until))
+
+
+@get(shape=OpenApiTypes.STR, media="text/csv")
+def read_service_level_table(
+    user: User, part: Annotated[str, Part(("levels", "alerts"))], *, since: Since = None, until: Until = None
+) -> HttpResponse:
+    """One of the two lists as CSV (RFC 4180), with a line of names: `levels` or `alerts`."""
+    found = service_levels.figures(user, since, until)
+    return HttpResponse(service_levels.table(found, part), content_type="text/csv; charset=utf-8")

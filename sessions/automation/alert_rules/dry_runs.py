@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -26,6 +26,7 @@ from sessions.automation.alerts.dry_run import Would
 from sessions.automation.service_levels.clocks import Measure, Session
 from sessions.core import access
 from sessions.core.session_lines import Person
+from sessions.http.bodies import About
 from sessions.models.sessions import AgentSession
 from sessions.versions import replays
 from sessions.versions.replays import Bounds, Entry, Judge
@@ -57,12 +58,12 @@ class Trial(msgspec.Struct, frozen=True):
 
     since: datetime
     until: datetime
-    sessions: int
+    sessions: Annotated[int, About("that were looked at")]
     entries: int
-    alerts: int
+    alerts: Annotated[int, About("that would have been raised")]
     in_sessions: int
     lines: list[TrialLine]
-    left_out: dict[str, int]
+    left_out: Annotated[dict[str, int], About("sessions that were not looked at, by why")]
 
 
 def trial(user: Person, definition: Any, days: int) -> Trial:

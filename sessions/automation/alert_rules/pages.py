@@ -13,7 +13,7 @@ from agentstate.errors import Refused
 from agentstate.people.permissions import PermissionDenied
 from agentstate.people.queries import display_names
 from sessions.automation.alert_rules import dry_runs, queries
-from sessions.automation.alert_rules.api import DEFAULT_DAYS, day_of
+from sessions.automation.alert_rules.api import DEFAULT_DAYS
 from sessions.automation.alerts import queries as lines
 from sessions.automation.alerts.documents import WHATS
 from sessions.automation.alerts.repository import STORE
@@ -22,6 +22,7 @@ from sessions.automation.rules.pages import RulePages
 from sessions.automation.service_levels import queries as service_levels
 from sessions.descriptions import alerts as words
 from sessions.http.frame import console
+from sessions.http.parameters import day_of
 
 EXAMPLE = {"on": {"phrase": {"words": ["cancel my contract"]}}, "severity": "warning", "to": ["role:supervisor"]}
 DAYS = (1, 7, 31)

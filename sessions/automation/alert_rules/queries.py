@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -14,15 +14,20 @@ from django.db.models.functions import Now
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from sessions.automation.alerts import repository as keeping
+from sessions.automation.alerts.documents import WHATS
 from sessions.automation.alerts.repository import STORE
 from sessions.automation.rules.commands import found
 from sessions.automation.rules.queries import lines
 from sessions.automation.rules.store import VersionLine
 from sessions.core.session_lines import Person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
 from sessions.models.alerts import Alert, LevelClock, TeamRule
 
 MOST = 500
 LATELY = timedelta(days=7)
+
+RULE_WHAT = list(WHATS)
 
 
 class RuleLine(msgspec.Struct, frozen=True):
@@ -31,19 +36,19 @@ class RuleLine(msgspec.Struct, frozen=True):
     """
 
     id: UUID
-    what: str
+    what: Annotated[str, Words(RULE_WHAT)]
     name: str
     team: UUID
-    team_name: str
+    team_name: PageOnly[str]
     version: int
     on: bool
-    since: datetime
+    since: Annotated[datetime, About("what happened before is none of its business")]
     changed_by: str
     changed_at: datetime
-    raised: int
-    open: int
+    raised: Annotated[int, About("alerts, or measurements, of the last seven days")]
+    open: Annotated[int, About("alerts that are not closed, or measurements that run")]
     may_change: bool
-    definition: dict[str, Any]
+    definition: Annotated[dict[str, Any], About("of the newest version, with all defaults")]
 
 
 def rules(user: Person, what: str = "") -> list[RuleLine]:

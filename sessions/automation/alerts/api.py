@@ -2,94 +2,63 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
-
-from agentstate.engine.alerts import SEVERITIES
 from agentstate.engine.decide.alerts import UnknownAlert
+from agentstate.people.models import User
 from sessions.automation.alerts import commands, queries
 from sessions.automation.alerts import schemas as forms
 from sessions.core.session_lines import PAGE
-from sessions.http.api import AFTER, LIMIT, MOST, READING, WRITING, answers, page, shown, valid
-from sessions.http.parameters import Parameters, identifier
-from sessions.models.alerts import Alert as Row
+from sessions.http.answers import following
+from sessions.http.bodies import arguments
+from sessions.http.operations import get, post
+from sessions.http.parameters import After, Flag, Id, Limit, OneOf, Text
 
-ALERT = OpenApiParameter("alert", UUID, OpenApiParameter.PATH)
+AlertId = Annotated[UUID, Id(UnknownAlert)]
 
 
-class Alerts(APIView):
-    """List alerts."""
-
-    @extend_schema(
-        operation_id="list_alerts",
-        description="The alerts of your teams, newest first. No line holds a word of a conversation.",
-        parameters=[
-            OpenApiParameter("state", str, enum=Row.Standing.values),
-            OpenApiParameter("mine", bool, description="only those that you have, and those for you that nobody has"),
-            OpenApiParameter("session", UUID),
-            OpenApiParameter("rule", str, description="name of the rule"),
-            OpenApiParameter("severity", str, enum=list(SEVERITIES)),
-            AFTER,
-            LIMIT,
-        ],
-        responses=answers(200, forms.AlertPage, *READING),
+@get()
+def list_alerts(
+    user: User,
+    *,
+    state: Annotated[str, OneOf(queries.ALERT_STATE)] = "",
+    mine: Annotated[bool, Flag("only those that you have, and those for you that nobody has")] = False,
+    session: Annotated[UUID | None, Id()] = None,
+    rule: Annotated[str, Text("name of the rule", 60)] = "",
+    severity: Annotated[str, OneOf(queries.ALERT_SEVERITY)] = "",
+    after: After = None,
+    limit: Limit = PAGE,
+) -> forms.AlertPage:
+    """The alerts of your teams, newest first. No line holds a word of a conversation."""
+    lines = queries.alerts(
+        user,
+        state=state,
+        mine_only=mine,
+        session=session,
+        rule=rule,
+        severity=severity,
+        after=after,
+        limit=limit,
     )
-    def get(self, request: Request) -> Response:
-        given = Parameters(request, "state", "mine", "session", "rule", "severity", "after", "limit")
-        limit = given.whole("limit", PAGE, 1, MOST)
-        found = queries.alerts(
-            request.user,
-            state=given.one_of("state", Row.Standing.values),
-            mine_only=given.one_of("mine", ["true", "false"]) == "true",
-            session=given.id("session"),
-            rule=given.text("rule", 60),
-            severity=given.one_of("severity", list(SEVERITIES)),
-            after=given.id("after"),
-            limit=limit,
-        )
-        return page("alerts", forms.Alert, found, limit)
+    return forms.AlertPage(lines, following(lines, limit))
 
 
-class OneAlert(APIView):
+@get()
+def read_alert(user: User, alert: AlertId) -> queries.AlertLine:
     """Read one alert."""
-
-    @extend_schema(operation_id="read_alert", parameters=[ALERT], responses=answers(200, forms.Alert, *READING))
-    def get(self, request: Request, alert: str) -> Response:
-        return Response(shown(forms.Alert, queries.alert(request.user, identifier(alert, UnknownAlert))))
+    return queries.alert(user, alert)
 
 
-class Acknowledging(APIView):
-    """Have an alert."""
-
-    @extend_schema(
-        operation_id="acknowledge_alert",
-        description="You have it: it goes no further along its chain. With `holder` you take it from a colleague. It"
-        " needs `take_over`; of an alert about no session, `configure` does too.",
-        parameters=[ALERT],
-        request=forms.AcknowledgeAlert,
-        responses=answers(200, forms.Alert, *WRITING),
-    )
-    def post(self, request: Request, alert: str) -> Response:
-        wanted = valid(forms.AcknowledgeAlert, request)
-        row = commands.acknowledge_alert(request.user, identifier(alert, UnknownAlert), **wanted)
-        return Response(shown(forms.Alert, queries.alert(request.user, row.pk)))
+@post(200)
+def acknowledge_alert(user: User, alert: AlertId, body: forms.AcknowledgeAlert) -> queries.AlertLine:
+    """You have it: it goes no further along its chain. With `holder` you take it from a colleague. It needs
+    `take_over`; of an alert about no session, `configure` does too.
+    """
+    return queries.alert(user, commands.acknowledge_alert(user, alert, **arguments(body)).pk)
 
 
-class Closing(APIView):
-    """Close an alert."""
-
-    @extend_schema(
-        operation_id="close_alert",
-        description="It is over, and why. It needs what acknowledging needs.",
-        parameters=[ALERT],
-        request=forms.CloseAlert,
-        responses=answers(200, forms.Alert, *WRITING),
-    )
-    def post(self, request: Request, alert: str) -> Response:
-        wanted = valid(forms.CloseAlert, request)
-        row = commands.close_alert(request.user, identifier(alert, UnknownAlert), **wanted)
-        return Response(shown(forms.Alert, queries.alert(request.user, row.pk)))
+@post(200)
+def close_alert(user: User, alert: AlertId, body: forms.CloseAlert) -> queries.AlertLine:
+    """It is over, and why. It needs what acknowledging needs."""
+    return queries.alert(user, commands.close_alert(user, alert, **arguments(body)).pk)

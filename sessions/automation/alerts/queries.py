@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
 import msgspec
@@ -20,11 +21,16 @@ from agentstate.people.permissions import names_in, teams_with
 from agentstate.people.roles import Permission, roles_with
 from sessions.core.paging import behind
 from sessions.core.session_lines import PAGE, Person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
 from sessions.models.alerts import Alert
 from sessions.models.sessions import AgentSession
 from sessions.proposals import workflow
 
 OWNER = "owner"
+
+ALERT_STATE = list(Alert.Standing.values)
+ALERT_SEVERITY = list(SEVERITIES)
 
 
 class AlertLine(msgspec.Struct, frozen=True):
@@ -32,29 +38,29 @@ class AlertLine(msgspec.Struct, frozen=True):
 
     id: UUID
     team: UUID
-    team_name: str
-    session: UUID | None
-    agent: str
-    customer: UUID | None
-    rule: str
-    name: str
+    team_name: PageOnly[str]
+    session: Annotated[UUID | None, About("none: it is about the team itself")]
+    agent: Annotated[str, About("of the session")]
+    customer: Annotated[UUID | None, About("for those who may read the session")]
+    rule: Annotated[str, About("id of the rule; empty: one of the house's own")]
+    name: Annotated[str, About("of the rule")]
     version: int
-    severity: str
-    why: str
-    about: str
-    seq: int
-    state: str
-    to: list[str]
-    held_by: str
+    severity: Annotated[str, Words(ALERT_SEVERITY)]
+    why: Annotated[str, About("one word")]
+    about: Annotated[str, About("a request's or call's id, a tool, a key; empty: the session as a whole")]
+    seq: Annotated[int, About("the entry that made it hit; -1: time alone did")]
+    state: Annotated[str, Words(ALERT_STATE)]
+    to: Annotated[list[str], About("owner, role:..., team:..., user:...")]
+    held_by: Annotated[str, About("who has it, by actor")]
     raised_at: datetime
-    escalates_at: datetime | None
+    escalates_at: Annotated[datetime | None, About("unless somebody acknowledges it before")]
     acknowledged_at: datetime | None
     closed_at: datetime | None
     closed_by: str
-    cause: str
-    hits: int
-    step: int
-    may_act: bool
+    cause: Annotated[str, About("what has ended it, in a word; `person`: somebody said why")]
+    hits: Annotated[int, About("how often it was found while it was open")]
+    step: Annotated[int, About("of its chain that it has come to")]
+    may_act: Annotated[bool, About("whether you may acknowledge and close it")]
 
     @property
     def reference(self) -> str:

@@ -2,249 +2,168 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
-import msgspec
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
+from msgspec import UNSET, UnsetType
 
+from agentstate.people.models import User
 from sessions.automation.notifications import commands, queries
 from sessions.automation.notifications import schemas as forms
 from sessions.automation.notifications.commands import UnknownDelivery
 from sessions.automation.notifications.endpoints import STORE as ENDPOINTS
 from sessions.automation.notifications.endpoints import NoSuchEndpoint
 from sessions.automation.notifications.preferences import Wishes
-from sessions.automation.notifications.quiet_hours import Quiet
 from sessions.automation.notifications.repository import STORE, UnknownRule
-from sessions.automation.rules.api import RuleApi
-from sessions.automation.triggers import schemas as trigger_forms
-from sessions.core import session_lines
-from sessions.http.api import AFTER, LIMIT, MOST, READING, WRITING, answers, page, shown, valid
-from sessions.http.parameters import Parameters, identifier
+from sessions.automation.rules import commands as rules
+from sessions.automation.triggers.schemas import SwitchTrigger
+from sessions.core.session_lines import PAGE
+from sessions.http.answers import filled, following
+from sessions.http.bodies import arguments
+from sessions.http.operations import get, post, put
+from sessions.http.parameters import After, Flag, Id, Limit
 
-RULE = OpenApiParameter("rule", UUID, OpenApiParameter.PATH)
-ENDPOINT = OpenApiParameter("endpoint", UUID, OpenApiParameter.PATH)
-DELIVERY = OpenApiParameter("delivery", UUID, OpenApiParameter.PATH)
-
-
-def _plain(form: Any, request: Request) -> dict[str, Any]:
-    wanted = valid(form, request)
-    wanted.pop("key")
-    return wanted
+RuleId = Annotated[UUID, Id(UnknownRule)]
+EndpointId = Annotated[UUID, Id(NoSuchEndpoint)]
 
 
-class Notices(APIView):
-    """What one was told."""
-
-    @extend_schema(
-        operation_id="list_notices",
-        description="Your own notices, newest first.",
-        parameters=[OpenApiParameter("unread", bool, description="only those that you have not read"), AFTER, LIMIT],
-        responses=answers(200, forms.NoticePage, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        given = Parameters(request, "unread", "after", "limit")
-        limit = given.whole("limit", session_lines.PAGE, 1, MOST)
-        unread = given.one_of("unread", ["true", "false"]) == "true"
-        lines = queries.notices(request.user, only_unread=unread, after=given.id("after"), limit=limit)
-        return page("notices", forms.Notice, lines, limit)
+@get()
+def list_notices(
+    user: User,
+    *,
+    unread: Annotated[bool, Flag("only those that you have not read")] = False,
+    after: After = None,
+    limit: Limit = PAGE,
+) -> forms.NoticePage:
+    """Your own notices, newest first."""
+    lines = queries.notices(user, only_unread=unread, after=after, limit=limit)
+    return filled(forms.NoticePage, notices=lines, next=following(lines, limit))
 
 
-class ReadNotices(APIView):
-    """Mark notices as read."""
-
-    @extend_schema(
-        operation_id="read_notices",
-        description="Mark these of your own notices as read, or without a list all.",
-        request=forms.ReadNotices,
-        responses=answers(200, forms.NoticesRead, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        wanted = _plain(forms.ReadNotices, request)
-        return Response({"read": commands.mark_read(commands.known(request.user), wanted.get("notices"))})
+@post(200)
+def read_notices(user: User, body: forms.ReadNotices) -> forms.NoticesRead:
+    """Mark these of your own notices as read, or without a list all."""
+    chosen = None if body.notices is UNSET else body.notices
+    return forms.NoticesRead(commands.mark_read(commands.known(user), chosen))
 
 
-class NoticeWishes(APIView):
+@get()
+def read_notice_wishes(user: User) -> Wishes:
     """How notices reach one, and when."""
-
-    @extend_schema(operation_id="read_notice_wishes", responses=answers(200, forms.NoticeWishes, *READING))
-    def get(self, request: Request) -> Response:
-        return Response(_wishes(queries.wishes_of(request.user)))
-
-    @extend_schema(
-        operation_id="keep_notice_wishes",
-        description="Set all of them. What a rule marks as required reaches you whatever you switch off.",
-        request=forms.KeepNoticeWishes,
-        responses=answers(200, forms.NoticeWishes, *WRITING),
-    )
-    def put(self, request: Request) -> Response:
-        wanted = _plain(forms.KeepNoticeWishes, request)
-        quiet = wanted.pop("quiet", None)
-        kept = commands.keep_wishes(
-            request.user,
-            **{"email": "", "off": [], **wanted},
-            quiet_hours=dict(quiet) if quiet else None,
-        )
-        return Response(_wishes(kept))
+    return queries.wishes_of(user)
 
 
-def _wishes(found: Wishes) -> dict[str, Any]:
-    return {**shown(forms.NoticeWishes, found), "off": list(found.off), "quiet": _quiet(found.quiet)}
+@put()
+def keep_notice_wishes(user: User, body: forms.KeepNoticeWishes) -> Wishes:
+    """Set all of them. What a rule marks as required reaches you whatever you switch off."""
+    wanted = {"email": "", "off": [], **arguments(body)}
+    wanted.pop("quiet", None)
+    return commands.keep_wishes(user, **wanted, quiet_hours=_hours(body.quiet))
 
 
-def _quiet(found: Quiet | None) -> dict[str, Any] | None:
-    return msgspec.to_builtins(found) if found is not None else None
+def _hours(quiet: forms.QuietHours | UnsetType | None) -> dict[str, Any] | None:
+    return arguments(quiet) if isinstance(quiet, forms.QuietHours) else None
 
 
-NoticeRules, OneNoticeRule, NoticeRuleSwitch = RuleApi(
-    store=STORE,
-    name="notice_rule",
-    path="rule",
-    key="rules",
-    line=queries.rule,
-    lines=lambda request: queries.rules(request.user),
-    form=forms.NoticeRule,
-    list_form=forms.NoticeRuleList,
-    keep_form=forms.KeepNoticeRule,
-    switch_form=trigger_forms.SwitchTrigger,
-    listed="The rules of the teams that you configure.",
-    kept="Make a rule, or with `seen` the next version of one. It needs `configure`.",
-    read="One rule.",
-    switched="On or off. What happens while it is off is none of its business afterwards.",
-).views()
+@get()
+def list_notice_rules(user: User) -> forms.NoticeRuleList:
+    """The rules of the teams that you configure."""
+    return forms.NoticeRuleList(queries.rules(user))
 
 
-class ShippedRules(APIView):
-    """The rules that come with the product."""
-
-    @extend_schema(
-        operation_id="take_shipped_notice_rules",
-        description="Give the team those that it lacks. It needs `configure`.",
-        request=forms.TakeShipped,
-        responses=answers(200, forms.ShippedTaken, *WRITING),
-    )
-    def post(self, request: Request) -> Response:
-        return Response({"taken": commands.take_shipped(request.user, **_plain(forms.TakeShipped, request))})
+@post()
+def keep_notice_rule(user: User, body: forms.KeepNoticeRule) -> queries.RuleLine:
+    """Make a rule, or with `seen` the next version of one. It needs `configure`."""
+    return queries.rule(user, rules.keep(STORE, user, **arguments(body)).pk)
 
 
-class RuleNotices(APIView):
-    """What a rule heard."""
-
-    @extend_schema(
-        operation_id="list_rule_notices",
-        description="The newest things that a rule heard, what became of each, and how many it reached.",
-        parameters=[RULE],
-        responses=answers(200, forms.RuleNoticeList, *READING),
-    )
-    def get(self, request: Request, rule: str) -> Response:
-        lines = queries.history(request.user, identifier(rule, UnknownRule))
-        return Response({"notices": [shown(forms.RuleNotice, each) for each in lines]})
+@post(200)
+def take_shipped_notice_rules(user: User, body: forms.TakeShipped) -> forms.ShippedTaken:
+    """Give the team those that it lacks. It needs `configure`."""
+    return forms.ShippedTaken(commands.take_shipped(user, **arguments(body)))
 
 
-class TeamQuiet(APIView):
+@get()
+def read_notice_rule(user: User, rule: RuleId) -> queries.RuleLine:
+    """One rule."""
+    return queries.rule(user, rule)
+
+
+@post(200)
+def switch_notice_rule(user: User, rule: RuleId, body: SwitchTrigger) -> queries.RuleLine:
+    """On or off. What happens while it is off is none of its business afterwards."""
+    return queries.rule(user, rules.switch(STORE, user, rule, body.on).pk)
+
+
+@get()
+def list_rule_notices(user: User, rule: RuleId) -> forms.RuleNoticeList:
+    """The newest things that a rule heard, what became of each, and how many it reached."""
+    return forms.RuleNoticeList(queries.history(user, rule))
+
+
+@get()
+def list_team_quiet(user: User) -> forms.TeamQuietList:
     """The quiet hours of teams."""
-
-    @extend_schema(operation_id="list_team_quiet", responses=answers(200, forms.TeamQuietList, *READING))
-    def get(self, request: Request) -> Response:
-        lines = queries.quiet_of_teams(request.user)
-        return Response({"teams": [{**shown(forms.TeamQuiet, each), "quiet": _quiet(each.quiet)} for each in lines]})
-
-    @extend_schema(
-        operation_id="keep_team_quiet",
-        description="Set the quiet hours of a team, or none. It needs `configure`.",
-        request=forms.KeepTeamQuiet,
-        responses=answers(200, forms.TeamQuietList, *WRITING),
-    )
-    def put(self, request: Request) -> Response:
-        wanted = _plain(forms.KeepTeamQuiet, request)
-        quiet = wanted.pop("quiet", None)
-        commands.keep_team_quiet(request.user, dict(quiet) if quiet else None, **wanted)
-        return self.get(request)
+    return forms.TeamQuietList(queries.quiet_of_teams(user))
 
 
-NoticeEndpoints, OneNoticeEndpoint, NoticeEndpointSwitch = RuleApi(
-    store=ENDPOINTS,
-    name="notice_endpoint",
-    path="endpoint",
-    key="endpoints",
-    line=queries.endpoint,
-    lines=lambda request: queries.endpoints(request.user),
-    form=forms.NoticeEndpoint,
-    list_form=forms.NoticeEndpointList,
-    keep_form=forms.KeepNoticeEndpoint,
-    switch_form=trigger_forms.SwitchTrigger,
-    listed="Where the webhooks of the teams go that you configure.",
-    kept="Make an endpoint, or with `seen` change one; it is on then. It needs `configure`.",
-    read="One endpoint.",
-    switched="Switch an endpoint.",
-    of_definition=("url", "secret"),
-).views()
+@put()
+def keep_team_quiet(user: User, body: forms.KeepTeamQuiet) -> forms.TeamQuietList:
+    """Set the quiet hours of a team, or none. It needs `configure`."""
+    wanted = arguments(body)
+    wanted.pop("quiet", None)
+    commands.keep_team_quiet(user, _hours(body.quiet), **wanted)
+    return forms.TeamQuietList(queries.quiet_of_teams(user))
 
 
-class NoticeEndpointTest(APIView):
-    """Send a test."""
-
-    @extend_schema(
-        operation_id="test_notice_endpoint",
-        description="A message that says nothing but that it is a test; also while the endpoint is off.",
-        parameters=[ENDPOINT],
-        request=forms.Nothing,
-        responses=answers(202, forms.DeliveryMade, *WRITING),
-    )
-    def post(self, request: Request, endpoint: str) -> Response:
-        valid(forms.Nothing, request)
-        made = commands.test_endpoint(request.user, identifier(endpoint, NoSuchEndpoint))
-        return Response({"delivery": made.pk}, status=202)
+@get()
+def list_notice_endpoints(user: User) -> forms.NoticeEndpointList:
+    """Where the webhooks of the teams go that you configure."""
+    return forms.NoticeEndpointList(queries.endpoints(user))
 
 
-class NoticeDeliveries(APIView):
-    """What an endpoint was sent."""
-
-    @extend_schema(
-        operation_id="list_notice_deliveries",
-        description="The newest deliveries, each with its tries.",
-        parameters=[ENDPOINT],
-        responses=answers(200, forms.NoticeDeliveryList, *READING),
-    )
-    def get(self, request: Request, endpoint: str) -> Response:
-        lines = queries.deliveries(request.user, identifier(endpoint, NoSuchEndpoint))
-        told = [
-            {**shown(forms.NoticeDelivery, each), "tries": [msgspec.structs.asdict(one) for one in each.tries]}
-            for each in lines
-        ]
-        return Response({"deliveries": told})
+@post()
+def keep_notice_endpoint(user: User, body: forms.KeepNoticeEndpoint) -> queries.EndpointLine:
+    """Make an endpoint, or with `seen` change one; it is on then. It needs `configure`."""
+    wanted = arguments(body)
+    where = {name: wanted.pop(name) for name in ("url", "secret")}
+    return queries.endpoint(user, rules.keep(ENDPOINTS, user, definition=where, **wanted).pk)
 
 
-class NoticeEndpointReplay(APIView):
-    """Send again what failed."""
-
-    @extend_schema(
-        operation_id="replay_notice_endpoint",
-        description="All that failed, or what did since an instant; each as the same message.",
-        parameters=[ENDPOINT],
-        request=forms.ReplayDeliveries,
-        responses=answers(202, forms.DeliveriesReplayed, *WRITING),
-    )
-    def post(self, request: Request, endpoint: str) -> Response:
-        wanted = _plain(forms.ReplayDeliveries, request)
-        count = commands.send_failed_again(request.user, identifier(endpoint, NoSuchEndpoint), wanted.get("since"))
-        return Response({"deliveries": count}, status=202)
+@get()
+def read_notice_endpoint(user: User, endpoint: EndpointId) -> queries.EndpointLine:
+    """One endpoint."""
+    return queries.endpoint(user, endpoint)
 
 
-class NoticeDeliveryReplay(APIView):
-    """Send one delivery again."""
+@post(200)
+def switch_notice_endpoint(user: User, endpoint: EndpointId, body: SwitchTrigger) -> queries.EndpointLine:
+    """Switch an endpoint."""
+    return queries.endpoint(user, rules.switch(ENDPOINTS, user, endpoint, body.on).pk)
 
-    @extend_schema(
-        operation_id="replay_notice_delivery",
-        description="Whatever became of it; as the same message, under the same `webhook-id`.",
-        parameters=[DELIVERY],
-        request=forms.Nothing,
-        responses=answers(202, forms.DeliveryMade, *WRITING),
-    )
-    def post(self, request: Request, delivery: str) -> Response:
-        valid(forms.Nothing, request)
-        row = commands.send_again(request.user, identifier(delivery, UnknownDelivery))
-        return Response({"delivery": row.pk}, status=202)
+
+@post(202)
+def test_notice_endpoint(user: User, endpoint: EndpointId, body: forms.Nothing) -> forms.DeliveryMade:
+    """A message that says nothing but that it is a test; also while the endpoint is off."""
+    return forms.DeliveryMade(commands.test_endpoint(user, endpoint).pk)
+
+
+@get()
+def list_notice_deliveries(user: User, endpoint: EndpointId) -> forms.NoticeDeliveryList:
+    """The newest deliveries, each with its tries."""
+    return forms.NoticeDeliveryList(queries.deliveries(user, endpoint))
+
+
+@post(202)
+def replay_notice_endpoint(user: User, endpoint: EndpointId, body: forms.ReplayDeliveries) -> forms.DeliveriesReplayed:
+    """All that failed, or what did since an instant; each as the same message."""
+    since = None if body.since is UNSET else body.since
+    return forms.DeliveriesReplayed(commands.send_failed_again(user, endpoint, since))
+
+
+@post(202)
+def replay_notice_delivery(
+    user: User, delivery: Annotated[UUID, Id(UnknownDelivery)], body: forms.Nothing
+) -> forms.DeliveryMade:
+    """Whatever became of it; as the same message, under the same `webhook-id`."""
+    return forms.DeliveryMade(commands.send_again(user, delivery).pk)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -17,6 +17,7 @@ from audit.server_clock import now as database_now
 from sessions.automation.notifications import quiet_hours as quiet
 from sessions.automation.notifications.definition import EMAIL, IN_APP
 from sessions.automation.notifications.quiet_hours import Quiet
+from sessions.http.bodies import Words
 from sessions.models.notifications import NoticeWishes, TeamQuiet
 
 MAX_ADDRESS = 254  # RFC 5321 section 4.5.3.1
@@ -34,7 +35,7 @@ class Wishes(msgspec.Struct, frozen=True):
     """Of one person."""
 
     email: str = ""
-    off: tuple[str, ...] = ()
+    off: tuple[Annotated[str, Words((IN_APP, EMAIL))], ...] = ()
     quiet: Quiet | None = None
     sound: bool = False
     desktop: bool = False

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -29,6 +29,8 @@ from sessions.automation.rules.commands import configured
 from sessions.automation.rules.queries import lines
 from sessions.core.paging import behind
 from sessions.core.session_lines import PAGE, Person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
 from sessions.models.notifications import (
     Notice,
     NoticeAttempt,
@@ -40,6 +42,9 @@ from sessions.outside import secrets
 
 MOST = 100  # rows of a history
 COUNTED = 100  # unread notices that the bell counts; it says 99+ then
+
+NOTICE_STATE = list(Notice.State.values)
+DELIVERY_STATE = list(NoticeDelivery.State.values)
 
 
 class NoticeLine(msgspec.Struct, frozen=True):
@@ -95,16 +100,16 @@ class RuleLine(msgspec.Struct, frozen=True):
     id: UUID
     name: str
     team: UUID
-    team_name: str
+    team_name: PageOnly[str]
     version: int
     on: bool
     kinds: list[str]
     changed_by: str
     changed_at: datetime
-    told: int
-    merged: int
+    told: Annotated[int, About("within a day")]
+    merged: Annotated[int, About("within a day: the same as another")]
     waiting: int
-    definition: dict[str, Any]
+    definition: Annotated[dict[str, Any], About("of the newest version, with all defaults")]
 
 
 class HistoryLine(msgspec.Struct, frozen=True):
@@ -114,13 +119,13 @@ class HistoryLine(msgspec.Struct, frozen=True):
     kind: str
     version: int
     at: datetime
-    state: str
-    why: str
-    step: int
-    count: int
+    state: Annotated[str, Words(NOTICE_STATE)]
+    why: Annotated[str, About("a word: told, seen, acted, merged, condition_false, nobody, ...")]
+    step: Annotated[int, About("of its steps that were taken")]
+    count: Annotated[int, About("of what was the same")]
     session: UUID | None
     seq: int | None
-    next_at: datetime | None
+    next_at: Annotated[datetime | None, About("of the next step")]
     sent: int
     failed: int
     due: int
@@ -133,19 +138,19 @@ class EndpointLine(msgspec.Struct, frozen=True):
     id: UUID
     name: str
     team: UUID
-    team_name: str
+    team_name: PageOnly[str]
     url: str
-    secret: str
+    secret: Annotated[str, About("its name")]
     secret_is_there: bool
     version: int
     on: bool
-    off_why: str
+    off_why: Annotated[str, About("by_hand, gone, failing; empty while it is on")]
     failing_since: datetime | None
     well_at: datetime | None
     changed_by: str
     changed_at: datetime
-    sent: int
-    failed: int
+    sent: Annotated[int, About("within a day")]
+    failed: Annotated[int, About("within a day")]
     due: int
 
 
@@ -153,20 +158,20 @@ class AttemptLine(msgspec.Struct, frozen=True):
     """One try: when, how long, and what was answered."""
 
     at: datetime
-    took: int
-    status: int
-    why: str
-    answer: str
+    took: Annotated[int, About("milliseconds")]
+    status: Annotated[int, About("of HTTP; 0: there was no answer")]
+    why: Annotated[str, About("a word; empty: it went well")]
+    answer: Annotated[str, About("its beginning")]
 
 
 class DeliveryLine(msgspec.Struct, frozen=True):
     """One delivery to an endpoint, with its tries."""
 
     id: UUID
-    message: UUID | None
+    message: Annotated[UUID | None, About("the `webhook-id`, the same for every try")]
     kind: str
     title: str
-    state: str
+    state: Annotated[str, Words(DELIVERY_STATE)]
     why: str
     at: datetime
     due_at: datetime

@@ -5,17 +5,20 @@ from __future__ import annotations
 import csv
 import io
 from datetime import date, datetime, time, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
 
+from agentstate.engine.alerts import SEVERITIES
 from agentstate.errors import Invalid
 from agentstate.people.permissions import teams_with
 from agentstate.people.roles import Permission
 from audit import ledger
 from audit.server_clock import now as database_now
 from sessions.core.session_lines import Person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
 
 LONGEST = 92  # days
 
@@ -52,17 +55,17 @@ class AlertFigure(msgspec.Struct, frozen=True):
     how many were acknowledged, and how long that took, in milliseconds.
     """
 
-    day: date
+    day: Annotated[date, About("UTC, on which they were raised")]
     team: UUID
-    team_name: str
-    agent: str
+    team_name: PageOnly[str]
+    agent: Annotated[str, About("empty: about no session")]
     rule: str
-    severity: str
+    severity: Annotated[str, Words(SEVERITIES)]
     raised: int
     acknowledged: int
-    by_itself: int  # closed because the cause was over
+    by_itself: Annotated[int, About("closed because the cause was over")]
     escalated: int
-    median: int | None
+    median: Annotated[int | None, About("milliseconds until it was acknowledged")]
     p95: int | None
 
 

@@ -2,100 +2,78 @@
 
 from __future__ import annotations
 
+from typing import Annotated
 from uuid import UUID
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework.request import Request
-from rest_framework.response import Response
-from rest_framework.views import APIView
-
-from sessions.automation.rules.api import RuleApi
+from agentstate.people.models import User
+from sessions.automation.rules import commands
 from sessions.automation.triggers import queries
 from sessions.automation.triggers import schemas as forms
 from sessions.automation.triggers.repository import STORE, UnknownTrigger
-from sessions.core.states import UnknownSession
-from sessions.http import values
-from sessions.http.api import READING, SESSION, WRITING, answers, receipt, shown, valid
-from sessions.http.parameters import identifier
+from sessions.http.answers import filled
+from sessions.http.bodies import arguments
+from sessions.http.operations import SESSION, command, get, post
+from sessions.http.parameters import LAST, Id, SessionId, Text
 from sessions.timers import commands as timing
 from sessions.timers import queries as timed
 
-TRIGGER = OpenApiParameter("trigger", UUID, OpenApiParameter.PATH)
-TIMER = OpenApiParameter("timer", str, OpenApiParameter.PATH)
+TriggerId = Annotated[UUID, Id(UnknownTrigger)]
 
 
-Triggers, OneTrigger, TriggerSwitch = RuleApi(
-    store=STORE,
-    name="trigger",
-    path="trigger",
-    key="triggers",
-    line=queries.trigger,
-    lines=lambda request: queries.triggers(request.user),
-    form=forms.Trigger,
-    list_form=forms.TriggerList,
-    keep_form=forms.KeepTrigger,
-    switch_form=forms.SwitchTrigger,
-    listed="The triggers of the teams that you configure.",
-    kept="Make a trigger, or with `seen` the next version of one. It needs `configure`.",
-    read="One trigger.",
-    switched="On or off. What happens while it is off is none of its business afterwards.",
-).views()
+@get()
+def list_triggers(user: User) -> forms.TriggerList:
+    """The triggers of the teams that you configure."""
+    return forms.TriggerList(queries.triggers(user))
 
 
-class Firings(APIView):
-    """What a trigger heard."""
-
-    @extend_schema(
-        operation_id="list_firings",
-        description="The newest things that a trigger heard, and whether it acted on each, or why not.",
-        parameters=[TRIGGER],
-        responses=answers(200, forms.FiringList, *READING),
-    )
-    def get(self, request: Request, trigger: str) -> Response:
-        lines = queries.firings(request.user, identifier(trigger, UnknownTrigger))
-        return Response({"firings": [shown(forms.Firing, each) for each in lines]})
+@post()
+def keep_trigger(user: User, body: forms.KeepTrigger) -> queries.TriggerLine:
+    """Make a trigger, or with `seen` the next version of one. It needs `configure`."""
+    return queries.trigger(user, commands.keep(STORE, user, **arguments(body)).pk)
 
 
-class Watches(APIView):
-    """Watched tables of other applications."""
-
-    @extend_schema(
-        operation_id="list_watches",
-        description="`manage.py watch-table` installs them.",
-        responses=answers(200, forms.WatchList, *READING),
-    )
-    def get(self, request: Request) -> Response:
-        return Response({"watches": [shown(forms.Watch, each) for each in queries.watches(request.user)]})
+@get()
+def read_trigger(user: User, trigger: TriggerId) -> queries.TriggerLine:
+    """One trigger."""
+    return queries.trigger(user, trigger)
 
 
-class Timers(APIView):
+@post(200)
+def switch_trigger(user: User, trigger: TriggerId, body: forms.SwitchTrigger) -> queries.TriggerLine:
+    """On or off. What happens while it is off is none of its business afterwards."""
+    return queries.trigger(user, commands.switch(STORE, user, trigger, body.on).pk)
+
+
+@get()
+def list_firings(user: User, trigger: TriggerId) -> forms.FiringList:
+    """The newest things that a trigger heard, and whether it acted on each, or why not."""
+    return forms.FiringList(queries.firings(user, trigger))
+
+
+@get()
+def list_watches(user: User) -> forms.WatchList:
+    """`manage.py watch-table` installs them."""
+    return forms.WatchList(queries.watches(user))
+
+
+@get()
+def list_timers(user: User, session: SessionId) -> forms.TimerList:
     """What a session is to do by itself, and when."""
-
-    @extend_schema(operation_id="list_timers", parameters=[SESSION], responses=answers(200, forms.TimerList, *READING))
-    def get(self, request: Request, session: str) -> Response:
-        found = timed.timers_of(request.user, identifier(session, UnknownSession))
-        return Response({"seq": found.seq, "timers": [shown(forms.Timer, each) for each in found.timers]})
-
-    @extend_schema(
-        operation_id="set_timer",
-        description="`remind` tells the agent; `follow_up` does unless the customer has come back; `expire` lets the"
-        " session expire if it idles then. It needs `change_state`.",
-        parameters=[SESSION],
-        request=forms.SetTimer,
-        responses=answers(201, values.Receipt, *WRITING),
-    )
-    def post(self, request: Request, session: str) -> Response:
-        wanted = valid(forms.SetTimer, request)
-        return receipt(timing.set_timer(request.user, identifier(session, UnknownSession), **wanted))
+    return filled(forms.TimerList, timed.timers_of(user, session))
 
 
-class OneTimer(APIView):
-    """Cancel a timer."""
-
-    @extend_schema(
-        operation_id="cancel_timer",
-        parameters=[SESSION, TIMER],
-        responses=answers(201, values.Receipt, *WRITING),
-    )
-    def delete(self, request: Request, session: str, timer: str) -> Response:
-        return receipt(timing.cancel_timer(request.user, identifier(session, UnknownSession), timer))
+set_timer = command(
+    "set_timer",
+    timing.set_timer,
+    forms.SetTimer,
+    "`remind` tells the agent; `follow_up` does unless the customer has come back; `expire` lets the session expire if"
+    " it idles then. It needs `change_state`.",
+)
+cancel_timer = command(
+    "cancel_timer",
+    timing.cancel_timer,
+    None,
+    "Cancel a timer.",
+    path={**SESSION, "timer": Text(most=LAST)},
+    method="delete",
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import msgspec
@@ -15,11 +15,17 @@ from agentstate.people.permissions import teams_required
 from agentstate.people.roles import Permission
 from sessions.automation.rules.commands import configured
 from sessions.automation.rules.queries import lines
+from sessions.automation.triggers.definition import SOURCES
 from sessions.automation.triggers.repository import STORE
 from sessions.core.session_lines import Person
+from sessions.http.answers import PageOnly
+from sessions.http.bodies import About, Words
 from sessions.models.triggers import Trigger, TriggerFiring, Watch
 
 MOST = 100  # firings of one answer
+
+TRIGGER_SOURCE = list(SOURCES)
+FIRING_STATE = list(TriggerFiring.State.values)
 
 
 class TriggerLine(msgspec.Struct, frozen=True):
@@ -28,18 +34,18 @@ class TriggerLine(msgspec.Struct, frozen=True):
     id: UUID
     name: str
     team: UUID
-    team_name: str
+    team_name: PageOnly[str]
     version: int
-    source: str
+    source: Annotated[str, Words(TRIGGER_SOURCE)]
     on: bool
-    off_why: str
+    off_why: Annotated[str, About("by_hand, fires_on_itself, too_often; empty while it is on")]
     next_at: datetime | None
     changed_by: str
     changed_at: datetime
-    fired: int
+    fired: Annotated[int, About("within a day")]
     waiting: int
-    refused: int
-    definition: dict[str, Any]
+    refused: Annotated[int, About("within a day")]
+    definition: Annotated[dict[str, Any], About("of the newest version, with all defaults")]
 
 
 class FiringLine(msgspec.Struct, frozen=True):
@@ -47,11 +53,11 @@ class FiringLine(msgspec.Struct, frozen=True):
 
     id: UUID
     version: int
-    state: str
-    why: str
-    about: UUID | None
+    state: Annotated[str, Words(FIRING_STATE)]
+    why: Annotated[str, About("a word: condition_false, rate_limited, too_deep, no_session, ...")]
+    about: Annotated[UUID | None, About("the session in which it happened")]
     about_seq: int | None
-    session: UUID | None
+    session: Annotated[UUID | None, About("the session in which it acted")]
     at: datetime
     due_at: datetime
     ended_at: datetime | None
@@ -67,8 +73,8 @@ class WatchLine(msgspec.Struct, frozen=True):
     table: str
     keys: list[str]
     polled_at: datetime | None
-    trouble: str
-    lag: int
+    trouble: Annotated[str, About("why it cannot be fetched from; empty: it can")]
+    lag: Annotated[int, About("changes that still wait there")]
 
 
 def triggers(user: Person) -> list[TriggerLine]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -12,5 +13,5 @@ class Finding(msgspec.Struct, frozen=True):
 
     rule: str
     severity: Literal["error", "warning"]
-    path: str
+    path: Annotated[str, Meta(description="the state, or the transition as `state#number`")]
     sentence: str
