@@ -210,7 +210,6 @@ SPECTACULAR_SETTINGS = {
         "WorkKind": "sessions.supervision.assignments.WORK_KIND",
         "TopicChange": "sessions.talk.schemas.TOPIC_CHANGE",
         "TopicStatus": "sessions.talk.schemas.TOPIC_STATUS",
-        "ReferenceFound": "sessions.talk.schemas.REFERENCE_FOUND",
         "InterventionHow": "sessions.interventions.queries.INTERVENTION",
         "StuckWhy": "sessions.interventions.queries.STUCK_WHY",
         "CheckpointWhy": "sessions.versions.schemas.CHECKPOINT_WHY",

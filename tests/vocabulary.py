@@ -197,6 +197,7 @@ PAGES = {
     "topic.resumed": "session",
     "topic.closed": "session",
     "reference.corrected": "session",
+    "references.resolved": "session",
     "checkpoint.named": "versions",
     "state.changed": "session_state",
     "conflict.opened": "versions",

@@ -31,8 +31,10 @@ from agentstate.engine.scratchpad.form import asked_for, blanks
 from agentstate.engine.scratchpad.private import visible
 from agentstate.engine.state import rounds
 from agentstate.engine.state.session import SessionState
-from agentstate.engine.understanding.notes import resolved_note
-from agentstate.engine.understanding.private import without_private
+from agentstate.engine.understanding import notes
+from agentstate.engine.understanding.answer import RESOLVE_REFERENCES
+from agentstate.engine.understanding.held import Talk
+from agentstate.engine.understanding.private import visible_talk
 
 
 class Definition(msgspec.Struct, frozen=True):
@@ -51,16 +53,19 @@ class Definition(msgspec.Struct, frozen=True):
 
 def build(definition: Definition, model: str, state: SessionState) -> ModelRequest:
     """Returns the request that an agent so defined makes, or made, of `state`."""
+    private = rounds.private_places(state.plans, definition.private)
+    talk = visible_talk(state.talk, private)
+    known = notes.known(talk, definition.room // 4)
     return ModelRequest(
         model=model,
         instructions="\n".join((definition.instructions, *state.chart.instructions, *state.user.instructions)),
-        messages=messages(state.items, state.memory.summaries, rounds.private_places(state.plans, definition.private)),
-        tools=_tools(definition, state),
+        messages=messages(state.items, state.memory.summaries, private),
+        tools=_tools(definition, state, known),
         state={
             **_scoped(definition, state),
             "session": _session(state),
             **_within(definition, _user(state)),
-            **_talk(definition, state),
+            **_talk(definition, talk, known),
             **_within(definition, _plan(state)),
             **_within(definition, _lacks(definition, state)),
         },
@@ -68,11 +73,14 @@ def build(definition: Definition, model: str, state: SessionState) -> ModelReque
     )
 
 
-def _tools(definition: Definition, state: SessionState) -> tuple[ToolSpec, ...]:
+def _tools(definition: Definition, state: SessionState, known: dict[str, Any]) -> tuple[ToolSpec, ...]:
     """The agent's tools that may be called where the session's chart stands; some are none of a chart's. Withdrawing is
-    offered while there is something to withdraw.
+    offered while there is something to withdraw, resolving references while there is something to say of a message.
     """
-    left = () if withdrawable(state) else (WITHDRAW_CALL,)
+    left = (
+        *(() if withdrawable(state) else (WITHDRAW_CALL,)),
+        *(() if known else (RESOLVE_REFERENCES,)),
+    )
     allowed = state.chart.tools
     return tuple(
         tool
@@ -123,10 +131,12 @@ def _user(state: SessionState) -> dict[str, Any]:
     return {"user": state.user.view} if state.user.view else {}
 
 
-def _talk(definition: Definition, state: SessionState) -> dict[str, Any]:
-    """What the newest message of the customer refers to, where it refers to anything, without what is private."""
-    note = resolved_note(without_private(state.talk, rounds.private_places(state.plans, definition.private)))
-    return {"references": note} if note else {}
+def _talk(definition: Definition, talk: Talk, known: dict[str, Any]) -> dict[str, Any]:
+    """The entities that the model may name, or what phrases mean. `talk` holds nothing private."""
+    if known:
+        return {"known": known}
+    facts = notes.facts(talk)
+    return _within(definition, {"references": facts}) if facts else {}
 
 
 def _plan(state: SessionState) -> dict[str, Any]:
@@ -199,6 +209,7 @@ def shown(
         items=(),
         summarised=tuple(summary.seq for summary in state.memory.summaries),
         steps=_steps([item.seq for item in state.items]),
+        entities=len(request.state["known"]["entities"]) if "known" in request.state else msgspec.UNSET,
     )
 
 

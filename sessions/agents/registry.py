@@ -21,6 +21,7 @@ from agentstate.engine.plan import goals
 from agentstate.engine.schemas import check_schema, private_paths
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
+from agentstate.engine.understanding import answer as resolving
 from agentstate.engine.understanding import ontology as talks
 from agentstate.errors import Invalid
 from agentstate.ids import new_id
@@ -36,6 +37,13 @@ REFERRING = (
 )
 _TEXT = {"type": "string"}
 _PROPERTY = {"_scopes": {"type": "array", "items": _TEXT}}
+RESOLVING = ToolSpec(
+    resolving.RESOLVE_REFERENCES,
+    "Say which known entity each phrase of the customer's newest message means. `message` and the ids are those under"
+    " `known`; a mention is copied from the message letter by letter. Leave out a phrase of which you are not certain."
+    " A message is answered once.",
+    resolving.SCHEMA,
+)
 TAKING_APART = ToolSpec(GOALS, "Take the goal apart into tasks, and say what needs what.", goals.SCHEMA)
 # By calls of it a session waits for others that carry out a plan for parts of its instances. No model is offered it.
 BATCH = ToolFacts("batch", 1, "pure", 1, 1.0, lambda arguments: None, lambda arguments, state: "Carry out a part")
@@ -301,7 +309,8 @@ def tool_specs(agent: Agent) -> tuple[ToolSpec, ...]:
         if tool is not None
     )
     planning = (PLAN, _planning(agent)), (GOALS, TAKING_APART)
-    return (*specs, *(spec for name, spec in planning if name in agent.offers))
+    talk = (RESOLVING,) if agent.talk else ()
+    return (*specs, *(spec for name, spec in planning if name in agent.offers), *talk)
 
 
 def _planning(agent: Agent) -> ToolSpec:

@@ -25,7 +25,7 @@ class Content(Enum):
     EVIDENCE = auto()  # values, each with its path
     VIEW = auto()  # what a reviewer saw, with such evidence
     ENTITIES = auto()  # ids of entities, which results of tools gave
-    UNDERSTOOD = auto()  # what a message means, with such ids
+    REFERENCES = auto()  # what phrases of a message mean, with such ids
     STATE = auto()  # the topmost values of the state, by name
     MESSAGE = auto()  # a data message of the kind that `of` names
     SNAPSHOT = auto()  # a whole state
@@ -85,8 +85,8 @@ CONTENTS: Mapping[str, Fields] = {
     "item.pinned": _of("seq how by", why=Content.GUIDANCE),
     "item.rated": _of("seq rating by", why=Content.GUIDANCE),
     "item.unpinned": _of("seq by", why=Content.GUIDANCE),
-    "message.added": _of("role text by queued", understood=Content.UNDERSTOOD),
-    "message.drafted": _of("text by", understood=Content.UNDERSTOOD),
+    "message.added": _of("role text by queued understood"),
+    "message.drafted": _of("text by understood"),
     "message.queued": _of("text by run"),
     "message.refused": _of("text by run"),
     "model.answered": _of("step model calls finish input_tokens output_tokens micros cut"),
@@ -103,6 +103,7 @@ CONTENTS: Mapping[str, Fields] = {
     "plan.proposed": _of("round calls by source follow inputs instances saved members tools saved_by"),
     "plan.round_ended": _of("round counts instances because not_begun beside request approved_by"),
     "reference.corrected": _of("seq mention by", entities=Content.ENTITIES),
+    "references.resolved": _of("seq step call", references=Content.REFERENCES),
     "request.claimed": _of("request by until taken_from"),
     "request.ended": _of("request outcome because unwritten"),
     "request.escalated": _of("request step reviewers by reason"),

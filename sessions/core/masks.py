@@ -168,6 +168,7 @@ SHOWN: Mapping[str, Forms] = {
     "topic.resumed": _words("by"),
     "topic.closed": _words("by"),
     "reference.corrected": _words("by") | _numbers("seq"),
+    "references.resolved": _ids("step", "call") | _numbers("seq"),
     "checkpoint.named": _words("by") | _numbers("seq") | {"/at": TIME},
     "state.changed": _words("by") | _ids("change") | _numbers("seen"),
     "conflict.opened": _words("rule") | _ids("conflict", "change") | _numbers("quorum", "seen"),

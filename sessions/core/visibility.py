@@ -106,8 +106,8 @@ class Visibility:
                 return self._open_view(value)
             case Content.ENTITIES:
                 return self._open_ids(value)
-            case Content.UNDERSTOOD:
-                return self._open_understood(value)
+            case Content.REFERENCES:
+                return [{**each, "entities": self._open_ids(each["entities"])} for each in value]
             case Content.STATE:
                 return {name: at(f"{messages.STATE}.{name}", each) for name, each in value.items()}
             case Content.MESSAGE:
@@ -118,10 +118,6 @@ class Visibility:
     def _open_ids(self, ids: Sequence[str]) -> list[str]:
         """An id is made of values of a result: it is private where that result is."""
         return [self._places.shown_entity(each) for each in ids]
-
-    def _open_understood(self, found: Data) -> Data:
-        references = [{**each, "entities": self._open_ids(each["entities"])} for each in found["references"]]
-        return {**found, "references": references, "mentioned": [self._open_ids(ids) for ids in found["mentioned"]]}
 
     def _open_write(self, write: Data) -> Data:
         value = self._places.shown(write["path"], write.get("value"))

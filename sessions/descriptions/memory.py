@@ -17,6 +17,11 @@ def _put_right(data: Data, tool: str) -> Sentence:
     return Sentence("Reference corrected", clipped(f"“{data['mention']}” means {meant}"), "p")
 
 
+def _resolved(data: Data, tool: str) -> Sentence:
+    meant = "; ".join(f"“{each['mention']}” means {', '.join(each['entities'])}" for each in data["references"])
+    return Sentence("References resolved by the model", clipped(meant or "none"), "p")
+
+
 RATINGS = {-2: "not useful", -1: "slightly useful", 0: "neither", 1: "useful", 2: "very useful"}
 
 
@@ -37,4 +42,5 @@ TELL: dict[str, Tell] = {
     "topic.resumed": lambda data, tool: Sentence("Topic resumed", plain(data["topic"]), "p"),
     "topic.closed": lambda data, tool: Sentence("Topic closed", plain(data["topic"]), "p"),
     "reference.corrected": _put_right,
+    "references.resolved": _resolved,
 }

@@ -1,17 +1,13 @@
-"""What a conversation is about: topics and turns, entities, and what a sentence refers to."""
+"""What a conversation is about: topics and turns, entities, and what phrases mean."""
 
 from __future__ import annotations
 
 from agentstate.people.models import User
 from sessions.http.answers import filled
-from sessions.http.operations import command, get, post
+from sessions.http.operations import command, get
 from sessions.http.parameters import SessionId
 from sessions.talk import commands, queries
 from sessions.talk import schemas as forms
-
-
-def _references(found: tuple[queries.ReferenceLine, ...]) -> list[forms.Reference]:
-    return [filled(forms.Reference, line.found, ask=line.ask) for line in found]
 
 
 @get()
@@ -30,9 +26,11 @@ set_topic = command(
 
 @get()
 def list_entities(user: User, session: SessionId) -> forms.EntityList:
-    """What is known and spoken of, the latest first; and what the customer's newest message refers to."""
+    """What is known and spoken of, the latest first; and what the newest message is said to mean."""
     found = queries.talk_of(user, session)
-    return forms.EntityList(found.entities, found.heard_seq, _references(found.references))
+    return forms.EntityList(
+        found.entities, found.heard_seq, [filled(forms.Reference, each) for each in found.references]
+    )
 
 
 correct_reference = command(
@@ -41,9 +39,3 @@ correct_reference = command(
     forms.PutRight,
     "Say what a phrase of the customer means. The agent is told so from then on.",
 )
-
-
-@post(200)
-def resolve_text(user: User, session: SessionId, body: forms.ResolveText) -> forms.ReferenceList:
-    """What the sentence would refer to if the customer said it now. Nothing is recorded."""
-    return forms.ReferenceList(_references(queries.resolve_in(user, session, body.text)))

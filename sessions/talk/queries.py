@@ -1,4 +1,4 @@
-"""What a conversation is about: its topics and turns, the entities it speaks of, and what a sentence would refer to.
+"""What a conversation is about: its topics and turns, the entities it speaks of, and what phrases mean.
 
 Needs `read`, as every query of words does.
 """
@@ -11,9 +11,7 @@ from uuid import UUID
 import msgspec
 
 from agentstate.engine.state.session import SessionState
-from agentstate.engine.talk.resolve import resolve
-from agentstate.engine.understanding.held import Resolution, Talk, Turn
-from agentstate.engine.understanding.notes import question
+from agentstate.engine.understanding.held import Reference, Talk, Turn
 from sessions.core.entry_lines import state_of
 from sessions.core.session_lines import Person
 from sessions.http.bodies import About
@@ -40,20 +38,13 @@ class EntityLine(msgspec.Struct, frozen=True):
     mentioned: Annotated[int, About("number of the turn that spoke of it last, or 0")]
 
 
-class HeardLine(msgspec.Struct, frozen=True):
-    """A reference of the customer's newest message, with what it means in words."""
+class ReferenceLine(msgspec.Struct, frozen=True):
+    """A phrase of the customer's newest message, what it means, and who said so: `model`, or an actor."""
 
     mention: str
-    found: str
+    entities: tuple[str, ...]
     labels: tuple[str, ...]
-    ask: str
-
-
-class ReferenceLine(msgspec.Struct, frozen=True):
-    """A reference as it was resolved, and the question that settles it, which names labels and values."""
-
-    found: Resolution
-    ask: str
+    by: str
 
 
 class TalkLines(msgspec.Struct, frozen=True):
@@ -63,7 +54,6 @@ class TalkLines(msgspec.Struct, frozen=True):
     topics: tuple[TopicLine, ...]
     entities: tuple[EntityLine, ...]
     open_questions: tuple[str, ...]
-    heard: tuple[HeardLine, ...]
     references: tuple[ReferenceLine, ...]
     heard_seq: int
 
@@ -81,20 +71,20 @@ def talk_lines(state: SessionState) -> TalkLines:
         topics=topic_lines(talk),
         entities=entity_lines(talk),
         open_questions=tuple(question for turn in talk.turns for question in turn.asks),
-        heard=tuple(_heard(talk, found) for found in talk.heard),
-        references=_lines(talk, talk.heard),
+        references=reference_lines(talk),
         heard_seq=talk.heard_seq,
     )
 
 
-def _heard(talk: Talk, found: Resolution) -> HeardLine:
-    labels = {entity.id: entity.label or entity.id for entity in talk.entities}
-    meant = tuple(labels.get(entity, entity) for entity in found.entities)
-    return HeardLine(found.mention, found.found, meant, question(talk.entities, found))
+def reference_lines(talk: Talk) -> tuple[ReferenceLine, ...]:
+    """The references of the customer's newest message, in the order in which they were said."""
+    labels = {entity.id: entity.label for entity in talk.entities}
 
+    def line(found: Reference) -> ReferenceLine:
+        meant = tuple(labels.get(each) or each for each in found.entities)
+        return ReferenceLine(found.mention, found.entities, meant, found.by)
 
-def _lines(talk: Talk, found: tuple[Resolution, ...]) -> tuple[ReferenceLine, ...]:
-    return tuple(ReferenceLine(each, question(talk.entities, each)) for each in found)
+    return tuple(map(line, talk.heard))
 
 
 def topic_lines(talk: Talk) -> tuple[TopicLine, ...]:
@@ -118,9 +108,3 @@ def entity_lines(talk: Talk) -> tuple[EntityLine, ...]:
     last = {mention.entity: mention.turn for mention in talk.mentions}
     lines = (EntityLine(e.id, e.type, e.label, e.attributes, last.get(e.id, 0)) for e in talk.entities)
     return tuple(sorted(lines, key=lambda line: -line.mentioned))
-
-
-def resolve_in(user: Person, session: UUID, text: str) -> tuple[ReferenceLine, ...]:
-    """What `text` would refer to if the customer said it now. Nothing is recorded. Raises as `talk_of`."""
-    talk = state_of(user, session, "talk").talk
-    return _lines(talk, resolve(talk, text))

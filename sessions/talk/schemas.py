@@ -7,19 +7,16 @@ from typing import Annotated, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
-from agentstate.engine.decide import MAX_TEXT
 from agentstate.engine.decide.commands.conversation import TopicChange
-from agentstate.engine.decide.talk import MOST_MEANT
-from agentstate.engine.understanding.held import Found
+from agentstate.engine.understanding.answer import MAX_MEANT, MAX_MENTION
+from agentstate.engine.understanding.entities import MOST_TEXT
 from agentstate.engine.understanding.topics import LONGEST_NAME
-from sessions.http.bodies import About, Body, Chars, Command, Items, Range, Words
+from sessions.http.bodies import About, Chars, Command, Items, Range, Words
 from sessions.http.openapi import published
 from sessions.talk import queries
 
 TOPIC_CHANGE = list(get_args(TopicChange))
 TOPIC_STATUS = ("open", "left", "closed")
-REFERENCE_FOUND = list(get_args(Found))
-MAX_ID = 120  # characters of an entity's id
 
 
 class ChangeTopic(Command, kw_only=True):
@@ -34,14 +31,8 @@ class PutRight(Command, kw_only=True):
     """What a phrase of a message means."""
 
     seq: Annotated[int, Range(0, 2**53, "of the entry of the message")]
-    mention: Annotated[str, Chars(200, "the phrase, as it stands in the message")]
-    entities: Annotated[list[Annotated[str, Chars(MAX_ID)]], Items(MOST_MEANT, "ids; empty: nothing that is known")]
-
-
-class ResolveText(Body, kw_only=True):
-    """What the customer might say."""
-
-    text: Annotated[str, Chars(MAX_TEXT)]
+    mention: Annotated[str, Chars(MAX_MENTION, "the phrase, as it stands in the message")]
+    entities: Annotated[list[Annotated[str, Chars(MOST_TEXT)]], Items(MAX_MEANT, "ids; empty: nothing that is known")]
 
 
 class TurnOfTalk(Struct, frozen=True):
@@ -69,22 +60,13 @@ class TopicList(Struct, frozen=True):
 
 class Reference(Struct, frozen=True):
     mention: str
-    start: int
-    end: int
-    found: Annotated[str, Words(REFERENCE_FOUND)]
-    entities: Annotated[Sequence[str], About("what is meant, or the candidates")]
-    why: Sequence[str]
-    ask: Annotated[str, About("the question that would settle it, or empty")]
-    negated: bool
+    entities: Annotated[Sequence[str], About("ids; empty: nothing that is known")]
+    by: Annotated[str, About("who said so: `model`, or the person who corrected it")]
 
 
 class EntityList(Struct, frozen=True):
     entities: Sequence[queries.EntityLine]
     heard_seq: Annotated[int, About("entry of the customer's newest message, or -1")]
-    references: Sequence[Reference]
-
-
-class ReferenceList(Struct, frozen=True):
     references: Sequence[Reference]
 
 

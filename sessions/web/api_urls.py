@@ -108,7 +108,6 @@ urlpatterns = [
     path("sessions/<str:session>/topics", address(talk.list_topics, talk.set_topic)),
     path("sessions/<str:session>/entities", address(talk.list_entities)),
     path("sessions/<str:session>/references", address(talk.correct_reference)),
-    path("sessions/<str:session>/resolve", address(talk.resolve_text)),
     path("sessions/<str:session>/plan", address(plans.read_plan, plans.edit_plan)),
     path("sessions/<str:session>/plans", address(plans.propose_plan)),
     path("sessions/<str:session>/plans/check", address(plans.check_plan)),

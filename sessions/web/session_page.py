@@ -82,6 +82,7 @@ TOLD = {  # the kinds of entry that the timeline tells; the rest is on the audit
     "topic.resumed",
     "topic.closed",
     "reference.corrected",
+    "references.resolved",
 }
 LINES = 30  # of the timeline
 

@@ -35,7 +35,6 @@ SLOW = {
     "test_profile_doors",
     "test_profile_laws",
     "test_proofs",
-    "test_talk_fuzz",
     "test_tlog_fields",
     "test_tlog_proof",
     "test_tlog_small_worlds",

@@ -1,10 +1,8 @@
-"""Talk in a session: declared when it is opened, heard by the fold, set and put right by commands, refused by name."""
+"""Talk in a session: declared when it is opened, recorded with messages, set and corrected by commands."""
 
 from __future__ import annotations
 
-import inspect
-import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -12,7 +10,7 @@ from msgspec import UNSET
 
 from agentstate.engine import decide as core
 from agentstate.engine import events as ev
-from agentstate.engine.decide import offers
+from agentstate.engine.decide import cues, offers
 from agentstate.engine.decide.talk import TopicKnown, UnknownEntity, UnknownMention, UnknownTopic
 from agentstate.engine.instants import parse
 from agentstate.engine.looping.held import Loop, Waiting
@@ -20,40 +18,11 @@ from agentstate.engine.looping.settings import Looping
 from agentstate.engine.state.evolution import fold
 from agentstate.engine.state.session import SessionState
 from agentstate.engine.state.snapshot import from_snapshot, to_snapshot
-from agentstate.engine.talk import reading, resolve, vocabulary
-from agentstate.engine.understanding.ontology import Ontology, load
+from agentstate.engine.understanding.ontology import load
 from agentstate.engine.versions.replay import Input, replay
 from agentstate.engine.versions.rerun import rerun
 from agentstate.errors import Invalid, Refused
-from tests.core import worlds
-from tests.core.worlds import proposed
-
-ACCOUNTS = load({
-    "types": [{"name": "account", "nouns": ["account"], "verbs": ["close"],
-               "attributes": [{"name": "kind", "kind": "word"}]}],
-    "topics": [{"name": "move", "words": ["move"]}, {"name": "card", "words": ["card"]}],
-    "sources": [{"tool": "load_customer", "type": "account", "id": "{id}", "label": "{kind}", "path": "accounts"}],
-})  # fmt: skip
-LOADED = {"accounts": [{"id": "a", "kind": "savings"}, {"id": "b", "kind": "checking"}]}
-
-
-@dataclass(frozen=True)
-class World(worlds.World):
-    """A session whose agent declares what it talks about."""
-
-    ontology: Ontology | None = ACCOUNTS
-
-    @property
-    def given(self) -> core.CommandContext:
-        return msgspec.structs.replace(super().given, ontology=self.ontology)
-
-
-def loaded() -> World:
-    """A session with two accounts known, and the savings spoken of."""
-    world = World().after(core.Open("C-1", "team", "bank", "phone"), core.Say("customer", "Move money.", "customer"))
-    world = world.asked(proposed("load_customer"))
-    world = world.ran(world.call("load_customer"), LOADED)
-    return world.after(core.Say("customer", "What is in my savings?", "customer"))
+from tests.core.talk_world import ACCOUNTS, World, loaded
 
 
 def test_what_is_talked_about_is_declared_with_the_opening_and_kept_once():
@@ -63,55 +32,51 @@ def test_what_is_talked_about_is_declared_with_the_opening_and_kept_once():
     assert world.state.opened.ontology is None
 
 
-def test_a_message_is_recorded_with_what_it_means_and_the_state_copies_it():
+def test_a_message_is_recorded_with_what_it_tells_and_the_state_copies_it():
     world = loaded()
-    understood = world.events(ev.MessageAdded)[-1].understood
-    (reference,) = understood.references
-    assert (reference.mention, reference.entities) == ("my savings", ("a",))
-    assert world.state.talk.heard == understood.references
-    assert [turn.by for turn in world.state.talk.turns] == ["customer"]
+    first, second = (event.understood for event in world.events(ev.MessageAdded) if event.role == "customer")
+    assert (first.topic, first.questions) == ("move", ())
+    assert (second.topic, second.questions) == ("", ("What is in my savings?", "And is it open?"))
+    assert world.state.talk.topic == "move"
+    assert [turn.asks for turn in world.state.talk.turns] == [second.questions]
 
 
-def test_the_fold_never_calls_the_resolver(monkeypatch):
+def test_the_fold_never_reads_a_text(monkeypatch):
     world = loaded()
-    for name, module in list(sys.modules.items()):
-        if name.startswith("agentstate.engine.talk."):
-            for each, value in vars(module).items():
-                if inspect.isfunction(value) and value.__module__.startswith("agentstate.engine.talk"):
-                    monkeypatch.setattr(module, each, _raises)
-    with pytest.raises(AssertionError, match="resolved"):
+    monkeypatch.setattr(cues, "questions_in", _raises)
+    monkeypatch.setattr(cues, "_topic", _raises)
+    with pytest.raises(AssertionError, match="read"):
         world.after(core.Say("customer", "And my checking?", "customer"))
     assert fold(world.history) == world.state
-    assert [turn.by for turn in fold(world.history).talk.turns] == ["customer"]
 
 
 def _raises(*_: object, **__: object) -> None:
-    raise AssertionError("a text was resolved")
+    raise AssertionError("a text was read")
 
 
-def test_an_edit_of_a_word_list_changes_no_state_that_was_recorded(monkeypatch):
+def test_an_edit_of_the_declared_words_changes_no_state_that_was_recorded():
     world = loaded()
-    monkeypatch.setattr(vocabulary, "STOP", vocabulary.STOP | {"savings", "checking"})
-    monkeypatch.setattr(resolve, "DETERMINERS", {"customer": frozenset[str](), "agent": frozenset[str]()})
-    assert loaded().state.talk.heard != world.state.talk.heard
-    assert fold(world.history) == world.state
+    other = load({**msgspec.to_builtins(ACCOUNTS), "topics": [{"name": "savings", "words": ["savings"]}]})
+    newer = replace(world, ontology=other).asked().after(core.Say("customer", "My savings.", "customer"))
+    assert newer.events(ev.MessageAdded)[-1].understood.topic == "savings"
+    assert fold(newer.history[: len(world.history)]) == world.state
 
 
-def test_two_messages_of_one_command_are_resolved_each_beside_what_came_before_it():
-    waits = Loop(waiting=(Waiting(9, "My checking.", "customer"),))
+def test_messages_of_one_command_are_read_each_beside_what_came_before_it():
+    waits = Loop(waiting=(Waiting(9, "My card.", "customer"),))
     state = msgspec.structs.replace(loaded().state, loop=waits, run="")
-    said = core.decide(core.Say("customer", "Close it.", "customer"), state, World().given)
-    assert [event.understood.references[0].entities for event in said] == [("b",), ("b",)]
+    said = core.decide(core.Say("customer", "Move it with my card.", "customer"), state, World().given)
+    assert [event.understood.topic for event in said] == ["card", ""]  # the topic is that already
 
 
-def test_a_message_that_waited_is_resolved_when_it_is_heard():
+def test_a_message_that_waited_is_read_when_it_is_heard():
     world = replace(loaded(), loop=Looping(meanwhile="enqueue"))
     asked = world.after(core.Ask("s", "model", 0, 0, offers.tools_in(world.given), "digest"))
-    waited = asked.after(core.Say("customer", "My checking.", "customer"))
+    waited = asked.after(core.Say("customer", "My card.", "customer"))
     assert waited.events(ev.MessageQueued)
     rested = waited.after(core.Answer("s", "model", "Well.", ()), core.Rest("customer"))
     heard = rested.events(ev.MessageAdded)[-1]
-    assert (heard.queued, heard.understood.references[0].entities) == (waited.state.loop.waiting[0].seq, ("b",))
+    assert (heard.queued, heard.understood.topic) == (waited.state.loop.waiting[0].seq, "card")
 
 
 def test_the_state_is_the_fold_in_two_parts_and_read_back_from_its_bytes():
@@ -163,6 +128,7 @@ def test_a_topic_that_was_left_is_resumed():
         (core.SetTopic("x" * 100, "open", "user:ann"), Invalid),
         (core.SetTopic("x", "open", "user:ann", "y" * 100), Invalid),
         (core.CorrectReference(1, "my savings", ("a",), "user:ann"), UnknownMention),
+        (core.CorrectReference(7, "", ("a",), "user:ann"), UnknownMention),
         (core.CorrectReference(999, "my savings", ("a",), "user:ann"), UnknownMention),
     ],
 )
@@ -189,34 +155,32 @@ def test_nothing_is_set_once_the_conversation_is_over():
         over.after(core.SetTopic("loan", "open", "user:ann"))
 
 
-def test_an_agent_without_a_declaration_records_nothing_and_resolves_nothing(monkeypatch):
-    monkeypatch.setattr(reading, "read", _raises)
-    monkeypatch.setattr(reading, "questions_in", _raises)
-    world = World(ontology=None).after(core.Open("C-1", "t", "bank", "phone"), core.Say("customer", "my savings?", "c"))
+def test_an_agent_without_a_declaration_records_nothing_and_reads_nothing(monkeypatch):
+    monkeypatch.setattr(cues, "questions_in", _raises)
+    world = World(ontology=None).after(core.Open("C-1", "t", "bank", "phone"), core.Say("customer", "my card?", "c"))
     (said,) = world.events(ev.MessageAdded)
     assert b"understood" not in ev.encode(said)
     assert world.state.talk.entities == world.state.talk.heard == ()
     assert SessionState().talk == fold([]).talk
 
 
-def test_notes_to_the_agent_are_not_resolved():
-    assert (
-        loaded().after(core.Say("note", "Ask about my savings.", "c")).events(ev.MessageAdded)[-1].understood is UNSET
-    )
+def test_notes_to_the_agent_are_not_read():
+    note = loaded().after(core.Say("note", "Ask about the card.", "c")).events(ev.MessageAdded)[-1]
+    assert note.understood is UNSET
 
 
-def test_a_replayed_message_with_other_words_is_resolved_anew():
+def test_a_replayed_message_with_other_words_is_read_anew():
     world = loaded()
     history = [(seq, event, at) for seq, (event, at) in enumerate(world.history)]
     given = lambda at: msgspec.structs.replace(world.given, at=parse(at))  # noqa: E731
     seq = world.state.talk.heard_seq
-    assert replay(history, given, [Input(seq, text="My checking?")]).state.talk.heard[0].entities == ("b",)
+    assert replay(history, given, [Input(seq, text="My card?")]).state.talk.topic == "card"
 
 
-def test_a_message_said_again_to_another_model_is_resolved_beside_what_is_known_then():
+def test_a_message_said_again_to_another_model_is_read_beside_what_is_known_then():
     world = loaded()
     history = [(seq, event, at) for seq, (event, at) in enumerate(world.history)]
     given = lambda at: msgspec.structs.replace(world.given, at=parse(at))  # noqa: E731
     silent = rerun(history, given, lambda state, step: core.Answer(step, "m", "Well.", ()))
-    assert silent.state.talk.heard == ()
+    assert silent.state.talk.topic == "move"
     assert silent.state.talk.entities == ()

@@ -303,7 +303,7 @@ NOT_FILLED = {
     "alert-rules": SETTING, "notice-rules": SETTING, "notice-endpoints": SETTING, "triggers": SETTING,
     "wanted": SETTING, "skills": SETTING, "notice-quiet": SETTING, "shipped": SETTING, "wishes": SETTING,
     "retention": SETTING, "dry-run": READS, "check": READS, "simulate": READS, "report": READS,
-    "values": READS, "resolve": READS,
+    "values": READS,
     "close": "the bank raises no alert", "undo": "decided at once", "answers": SAME, "answer": SETTING,
     "corrections": SAME, "feedback": SAME, "refusals": SAME, "forget": SAME, "settings": "one of a few words",
     "cancel": SAME, "grant": SAME, "grants": SAME, "retry": SAME, "revoke": SAME, "withdrawals": SAME, "promote": SAME,

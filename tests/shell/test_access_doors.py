@@ -164,7 +164,6 @@ API: dict[tuple[str, str], str] = {  # the operations that read; the others give
     ("GET", "/sessions/{session}/chart"): READ,
     ("GET", "/sessions/{session}/topics"): READ,
     ("GET", "/sessions/{session}/entities"): READ,
-    ("POST", "/sessions/{session}/resolve"): READ,
     ("GET", "/sessions/{session}/state/kinds"): READ,
     ("GET", "/sessions/{session}/plan"): READ,
     ("GET", "/sessions/{session}/plan/drawing"): READ,

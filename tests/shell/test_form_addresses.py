@@ -185,7 +185,7 @@ def test_a_person_of_another_team_posts_every_form_and_changes_nothing(things, o
 
 # What a person who may only see and read asks of the API without writing for others, or on their own behalf.
 OPEN_TO_READERS = {
-    "POST /desk/next", "POST /charts/check", "POST /charts/simulate", "POST /sessions/{session}/resolve",
+    "POST /desk/next", "POST /charts/check", "POST /charts/simulate",
     "POST /sessions/{session}/plans/check", "POST /sessions/{session}/replay", "POST /proofs/check",
     "POST /notices/read", "PUT /notices/wishes",
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from uuid import UUID
 
 import msgspec
@@ -11,30 +12,64 @@ from django.urls import reverse
 
 from agentstate.engine import model_request
 from agentstate.engine.migrating import catalogue
+from agentstate.engine.model import Model, ModelAnswer, ModelRequest, ProposedCall
 from agentstate.engine.schemas import declare
+from agentstate.engine.understanding.answer import RESOLVE_REFERENCES
 from agentstate.engine.understanding.entities import Entity
-from agentstate.engine.understanding.held import Resolution, Talk
-from agentstate.engine.understanding.private import without_private
+from agentstate.engine.understanding.held import Reference, Talk
+from agentstate.engine.understanding.private import visible_talk, without_private
 from agentstate.people.models import User
 from sessions.agents import definition, registry
 from sessions.core.slots import HIDDEN
 from sessions.library import state_schemas
+from sessions.web import rebuild
 from tests import cast
 from tests.shell import marked_world
 from tests.shell.api_world import Api, problem
-from tests.shell.bank_world import kinds, opened, say, state, work
+from tests.shell.bank_world import events, kinds, opened, say, state, work
+from tests.shell.pages import read
 from tests.shell.schema_world import deploy
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+MENTION = "my savings account"
+
+
+class Resolving:
+    """The bank's script, before which the model says what `MENTION` means, once for each message that holds it."""
+
+    def __init__(self, script: Model) -> None:
+        self.script, self.name = script, script.name
+
+    def answer(self, request: ModelRequest, *, on_text: Callable[[str], None] | None = None) -> ModelAnswer:
+        if any(tool.name == RESOLVE_REFERENCES for tool in request.tools) and MENTION in request.messages[-1].text:
+            known = request.state["known"]
+            meant = [each["id"] for each in known["entities"] if each["label"].startswith("savings")]
+            said = {"message": known["message"], "references": [{"mention": MENTION, "entities": meant}]}
+            return ModelAnswer("", (ProposedCall("r", RESOLVE_REFERENCES, said),), model=self.name)
+        kept = tuple(
+            each
+            for each in request.messages
+            if each.name != RESOLVE_REFERENCES and all(call.tool != RESOLVE_REFERENCES for call in each.calls)
+        )
+        return self.script.answer(msgspec.structs.replace(request, messages=kept), on_text=on_text)
+
+
 @pytest.fixture
-def session(bank) -> UUID:
+def resolving(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bank's agent is asked by a model that resolves references."""
+    bank = registry.find("bank")
+    monkeypatch.setitem(registry._registry, "bank", msgspec.structs.replace(bank, script=Resolving(bank.script)))
+
+
+@pytest.fixture
+def session(bank, resolving) -> UUID:
     """A customer whose accounts have been read, and who has asked about one of them."""
     session = opened()
     work()
     say(session, "What is my balance?")
-    say(session, "So how much is in my savings account?")
+    say(session, f"So how much is in {MENTION}?")
     return session
 
 
@@ -49,21 +84,22 @@ def test_what_a_tool_returned_is_known_by_type_label_and_value(session):
     assert set(accounts["savings"]["attributes"]) == {"kind", "last4", "balance"}
 
 
-def test_a_sentence_is_resolved_and_nothing_is_written(session):
-    before = kinds(session)
-    answer = api().post(f"/sessions/{session}/resolve", {"text": "Can I close my savings account?"}).json()
-    (reference,) = answer["references"]
-    assert reference["found"] == "entity"
-    assert state(session).talk.entities
-    assert kinds(session) == before
+def test_what_the_model_said_of_the_newest_message_is_shown_as_its_word(session):
+    (reference,) = api().get(f"/sessions/{session}/entities").json()["references"]
+    assert reference == {"mention": MENTION, "entities": [meant(session)], "by": "model"}
+    assert kinds(session).count("references.resolved") == 1
+    page = read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content).text()
+    assert f"“{MENTION}” means savings" in page
+    assert "(by the model)" in page
+    assert rebuild.check(session) == []
 
 
-def test_an_ambiguous_sentence_comes_with_the_question_to_ask(session):
-    answer = api().post(f"/sessions/{session}/resolve", {"text": "When was the contact?"}).json()
-    (reference,) = answer["references"]
-    assert reference["found"] == "ambiguous"
-    assert len(reference["entities"]) > 1
-    assert reference["ask"].startswith("Which do you mean: ")
+def test_the_agent_answers_the_customer_after_it_said_what_the_message_refers_to(session):
+    said = [event["text"] for event in events(session, "message.added") if event["role"] == "agent"]
+    assert "savings" in said[-1]
+    asked = [event["tools"] for event in events(session, "model.requested")]
+    assert RESOLVE_REFERENCES in asked[-2]
+    assert RESOLVE_REFERENCES not in asked[-1]
 
 
 def test_topics_are_heard_and_set_and_shown_with_their_turns(session):
@@ -92,6 +128,9 @@ def test_a_reference_is_put_right_and_the_model_is_told_so(session):
     (fact,) = request.state["references"]
     assert fact["said"] == mention
     assert [meant["id"] for meant in fact["means"]] == [checking]
+    (line,) = api().get(f"/sessions/{session}/entities").json()["references"]
+    assert line["by"].startswith("user:")
+    assert "(corrected)" in read(cast.browser(cast.alice()).get(reverse("session", args=[session])).content).text()
 
 
 def test_a_reference_to_something_unknown_is_refused_by_name(session):
@@ -130,13 +169,12 @@ def customer_private(monkeypatch) -> None:
     deploy(monkeypatch, catalogue(versions, tuple(bank.migrations.values())))
 
 
-def understood(who: User, session: UUID) -> set[str]:
-    """The ids of entities in what was understood, as the reader sees the entries."""
+def resolved(who: User, session: UUID) -> set[str]:
+    """The ids of entities in what the model said of references, as the reader sees the entries."""
     entries = Api(who).get(f"/sessions/{session}/entries").json()["entries"]
-    said = [entry["data"].get("understood") for entry in entries if entry["kind"] == "message.added"]
-    found = [each for each in said if each]
-    assert found
-    return {each for one in found for reference in one["references"] for each in reference["entities"]}
+    said = [entry["data"] for entry in entries if entry["kind"] == "references.resolved"]
+    assert said
+    return {each for one in said for reference in one["references"] for each in reference["entities"]}
 
 
 def meant(session: UUID) -> str:
@@ -145,22 +183,18 @@ def meant(session: UUID) -> str:
     return known
 
 
-def test_what_was_understood_is_in_the_message(session):
-    assert understood(cast.alice(), session) == understood(cast.vera(), session) == {meant(session)}
-
-
-def test_ids_of_private_results_are_shown_only_to_those_who_may_unmask(customer_private, session):
-    assert understood(cast.alice(), session) == {meant(session)}
-    assert understood(cast.vera(), session) == understood(cast.cleo(), session) == {HIDDEN}
+def test_ids_of_results_that_became_private_are_shown_only_to_those_who_may_unmask(session, request):
+    assert resolved(cast.alice(), session) == resolved(cast.vera(), session) == {meant(session)}
+    request.getfixturevalue("customer_private")
+    assert resolved(cast.alice(), session) == {meant(session)}
+    assert resolved(cast.vera(), session) == resolved(cast.cleo(), session) == {HIDDEN}
 
 
 def test_labels_and_values_of_private_results_are_shown_at_no_door_without_unmask(customer_private, session):
     labels = {each.label for each in state(session).talk.entities if each.type == "account"}
-    text = {"text": "Can I close my savings account?"}
 
     def seen(who: User) -> str:
         doors = [Api(who).get(f"/sessions/{session}/{door}").content.decode() for door in ("entities", "topics")]
-        doors.append(Api(who).post(f"/sessions/{session}/resolve", text).content.decode())
         return " ".join([*doors, cast.browser(who).get(reverse("session", args=[session])).content.decode()])
 
     assert labels
@@ -172,10 +206,12 @@ def test_labels_and_values_of_private_results_are_shown_at_no_door_without_unmas
 
 def test_a_model_is_not_shown_entities_of_private_results():
     talk = Talk(entities=(Entity("1", "account", "savings", place="state.customer"), Entity("2", "account", "other")))
-    heard = (Resolution("it", 0, 2, "entity", ("1",)), Resolution("that", 3, 7, "entity", ("2",)))
-    shown = without_private(msgspec.structs.replace(talk, heard=heard), ["state.customer.secret"])
+    heard = (Reference("it", ("1",), "model"), Reference("that", ("2",), "model"))
+    talk = msgspec.structs.replace(talk, heard=heard, shown=("1", "2"))
+    shown = without_private(talk, ["state.customer.secret"])
     assert [each.label for each in shown.entities] == [HIDDEN, "other"]
-    assert [each.entities for each in shown.heard] == [("2",)]
+    assert ([each.entities for each in shown.heard], shown.shown) == ([("2",)], ())
+    assert [each.id for each in visible_talk(talk, ["state.customer.secret"]).entities] == ["2"]
 
 
 def test_a_request_to_a_model_names_no_reference_to_a_private_result(session):

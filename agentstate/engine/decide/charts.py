@@ -28,6 +28,7 @@ from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.state.session import Call, SessionState
+from agentstate.engine.understanding.answer import RESOLVE_REFERENCES
 from agentstate.engine.wanted import ASK_FOR_PERSON
 from agentstate.errors import Invalid, Refused
 
@@ -40,7 +41,7 @@ HEARD = (  # what `happening` tells a chart; `*` stands for the name of a tool
     *(f"request.{what}.*" for what in get_args(ev.Outcome) if what != "unopposed"),  # told as approved: it may go on
 )
 # No state forbids these: planning does nothing yet, and a customer may ask for a person at any point.
-ALWAYS = frozenset({PLAN, GOALS, BATCH, ASK_FOR_PERSON, WITHDRAW_CALL})
+ALWAYS = frozenset({PLAN, GOALS, BATCH, ASK_FOR_PERSON, WITHDRAW_CALL, RESOLVE_REFERENCES})
 MAX_WORDS = 1_000  # characters of a message that a chart may look at
 
 

@@ -45,7 +45,7 @@ from agentstate.engine.state.session import SessionState
 
 def decide(command: Command, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """The events that `command` amounts to on `state`. Raises a subclass of Refused."""
-    return talk.resolved(charts.followed(_ruled(command, state, context), state, context), state, context)
+    return talk.read(charts.followed(_ruled(command, state, context), state, context), state, context)
 
 
 def _ruled(command: Command, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:

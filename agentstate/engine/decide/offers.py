@@ -1,7 +1,8 @@
 """What a request offers its model beside talking, and the refusal of every call that uses anything else.
 
 A request names its tools. Plans, goals, references and the meta-properties of calls are offered only to the model of
-an agent that declares them, each by name. Nothing else is read as a plan.
+an agent that declares them, each by name. Nothing else is read as a plan. `resolve_references` is offered to an agent
+that declares entities.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from agentstate.engine.schemas.refusals import BreaksSchema
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN
 from agentstate.engine.state.session import SessionState
+from agentstate.engine.understanding.answer import RESOLVE_REFERENCES
 
 REFERENCES = "references"
 PROPERTIES = tuple(name for name in model.META if name != "_tool")  # every call of a plan names its tool
@@ -82,7 +84,7 @@ def refusals(calls: Sequence[ev.CallProposed], state: SessionState, context: Com
 
 def is_planned(call: ev.CallProposed, offers: Collection[str]) -> bool:
     """Whether a call is written as part of a plan: it has meta-properties, references, or outcomes to choose from."""
-    if call.tool == PLAN:
+    if call.tool in (PLAN, RESOLVE_REFERENCES):
         return False
     path = call.output_path or ""
     if any(key in offers for key in _properties(call.arguments)) or "||" in path or "&&" in path:
@@ -97,7 +99,8 @@ def is_planned(call: ev.CallProposed, offers: Collection[str]) -> bool:
 
 def tools_in(context: CommandContext) -> tuple[str, ...]:
     """Returns the names of all tools that a request of this agent can offer."""
-    return (*context.tools, *(name for name in (PLAN, GOALS) if name in context.offers))
+    resolving = (RESOLVE_REFERENCES,) if context.ontology is not None else ()
+    return (*context.tools, *(name for name in (PLAN, GOALS) if name in context.offers), *resolving)
 
 
 _ONE_PLAN = Refusal(model.BadPlan.code, "an answer holds one plan at most")
@@ -125,7 +128,7 @@ def _tool_not_offered(tool: str, state: SessionState, context: CommandContext) -
     """Returns why the tool may not be called; empty: it was offered, or the gate refuses it by a better reason: there
     is no such tool, or the session's chart does not allow it yet.
     """
-    is_known = tool in context.tools or tool in (PLAN, GOALS)
+    is_known = tool in context.tools or tool in (PLAN, GOALS, RESOLVE_REFERENCES)
     allowed = state.chart.tools
     is_later = allowed is not None and tool not in allowed and tool not in ALWAYS
     if tool in state.memory.offered or not is_known or is_later:

@@ -25,6 +25,7 @@ from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.session import SessionState
 
 MODEL_ATTEMPTS = 6
+_LEAVES_LESS = (ev.ApprovalRequested, ev.ReferencesResolved)
 
 
 @command_handler(Ask)
@@ -127,13 +128,13 @@ def _placed(call: ev.CallProposed, context: CommandContext) -> ev.CallProposed:
 def _gated(
     calls: Sequence[ev.CallProposed], command: Answer, state: SessionState, context: CommandContext
 ) -> list[ev.AnyEvent]:
-    """What becomes of each call. One that a grant lets through leaves less of it to those after it, and one that waits
-    for people less room for others to wait.
+    """What becomes of each call. One that a grant lets through leaves less of it to those after it, one that waits for
+    people less room for others to wait, and one that resolves references nothing to resolve.
     """
     gates: list[ev.AnyEvent] = []
     for call in calls:
-        gates.append(plans.beside(state, state.calls[call.id], command.model, context))
-        if state.grants or context.grants or isinstance(gates[-1], ev.ApprovalRequested):
+        gates.append(plans.beside(state, state.calls[call.id], command, context))
+        if state.grants or context.grants or isinstance(gates[-1], _LEAVES_LESS):
             context = grants.counted(context, state, gates[-1])
             state = evolve(state, gates[-1], stamp(context.at))
     return gates

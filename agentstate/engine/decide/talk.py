@@ -1,6 +1,10 @@
-"""Talk: messages are resolved, topics set by hand, references put right; a new declaration of entities takes effect."""
+"""Talk: messages are read for cues, topics set by hand, references said by the model and corrected by staff; a new
+declaration of entities takes effect.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Collection, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -9,15 +13,20 @@ from agentstate.engine import events as ev
 from agentstate.engine.decide.commands.conversation import CorrectReference, SetTopic
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.conversation import must_live
+from agentstate.engine.decide.cues import is_declared, understood
 from agentstate.engine.handlers import command_handler
 from agentstate.engine.instants import stamp
 from agentstate.engine.state.evolution import evolve
-from agentstate.engine.state.session import SessionState
-from agentstate.engine.talk.reading import is_declared, understood
+from agentstate.engine.state.rounds import private_places
+from agentstate.engine.state.session import Call, SessionState
+from agentstate.engine.understanding import answer
+from agentstate.engine.understanding.answer import MAX_MEANT
+from agentstate.engine.understanding.held import Reference
+from agentstate.engine.understanding.private import visible_talk
 from agentstate.engine.understanding.topics import LONGEST_NAME
 from agentstate.errors import Invalid, NotFound, Refused
 
-MOST_MEANT = 20  # entities that one reference can mean
+MODEL = "model"  # who said what a phrase means, where no person did
 _DECLARING = (ev.SessionOpened, ev.TalkDeclared)
 
 
@@ -44,6 +53,18 @@ class UnknownEntity(NotFound):
     """Nothing of this id is known in the conversation."""
 
     code = "unknown_entity"
+
+
+class NotNewestMessage(Refused):
+    """This is not the customer's newest message."""
+
+    code = "not_newest_message"
+
+
+class ReferencesKnown(Refused):
+    """What this message refers to was said already."""
+
+    code = "references_known"
 
 
 @command_handler(SetTopic)
@@ -78,21 +99,56 @@ def _named(text: str, field: str) -> None:
 def reference_corrected(command: CorrectReference, state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
     """What a phrase of a message that is still held in its words means."""
     must_live(state)
-    said = next((item.text for item in state.items if item.seq == command.seq and item.role == "customer"), "")
-    if not command.mention or command.mention not in said:
-        raise UnknownMention(f"entry {command.seq}")
-    if len(command.entities) > MOST_MEANT:
-        raise Invalid(f"got {len(command.entities)} entities, at most {MOST_MEANT}", field="entities")
-    known = {entity.id for entity in state.talk.entities}
-    for entity in command.entities:
-        if entity not in known:
-            raise UnknownEntity(entity[:LONGEST_NAME])
+    if len(command.entities) > MAX_MEANT:
+        raise Invalid(f"got {len(command.entities)} entities, at most {MAX_MEANT}", field="entities")
+    _must_be_said(command.mention, command.seq, state)
+    _must_be_known(command.entities, {entity.id for entity in state.talk.entities})
     meant = tuple(dict.fromkeys(command.entities))
     return [ev.ReferenceCorrected(command.seq, command.mention, meant, command.by)]
 
 
-def resolved(events: list[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
-    """`events`, each message with what it means beside what the session knows at that point.
+def _must_be_said(mention: str, seq: int, state: SessionState) -> None:
+    said = next((item.text for item in state.items if item.seq == seq and item.role == "customer"), "")
+    if not mention or mention not in said:
+        raise UnknownMention(f"entry {seq}")
+
+
+def _must_be_known(entities: Iterable[str], known: Collection[str]) -> None:
+    for entity in entities:
+        if entity not in known:
+            raise UnknownEntity(entity[:LONGEST_NAME])
+
+
+def of_model(state: SessionState, call: Call, step: str, context: CommandContext) -> ev.AnyEvent:
+    """What becomes of a model's call of the tool `resolve_references`. It is recorded as the model's word: its form is
+    checked, and its truth is not.
+    """
+    try:
+        said = answer.read(call.arguments)
+        _must_fit(said, state, context)
+    except (Invalid, NotFound, Refused) as error:
+        return ev.CallRefused(call.id, error.code, f"{error.title} {error.detail}"[:1000])
+    references = tuple(Reference(each.mention, tuple(dict.fromkeys(each.entities)), MODEL) for each in said.references)
+    return ev.ReferencesResolved(said.message, references, step, call.id)
+
+
+def _must_fit(said: answer.Answer, state: SessionState, context: CommandContext) -> None:
+    """Raises what is wrong with an answer beside the message that it is about and the entities that were shown."""
+    talk = state.talk
+    if said.message != talk.heard_seq:
+        raise NotNewestMessage(f"got entry {said.message}, the newest is entry {talk.heard_seq}")
+    if talk.answered:
+        raise ReferencesKnown(f"entry {said.message}")
+    private = private_places(state.plans, context.memory.private)
+    may_see = {each.id for each in visible_talk(talk, private).entities}
+    shown = [each for each in talk.shown if each in may_see][: talk.named]
+    for each in said.references:
+        _must_be_said(each.mention, said.message, state)
+        _must_be_known(each.entities, shown)
+
+
+def read(events: list[ev.AnyEvent], state: SessionState, context: CommandContext) -> list[ev.AnyEvent]:
+    """`events`, each message with what it tells of its turn and topic at that point.
 
     An agent that declares nothing pays for a glance at the kinds of its events.
     """
@@ -101,14 +157,14 @@ def resolved(events: list[ev.AnyEvent], state: SessionState, context: CommandCon
         return events
     found, at = list[ev.AnyEvent](), stamp(context.at)
     for place, event in enumerate(events):
-        found.append(resolved_one(event, state))
+        found.append(read_one(event, state))
         if place < messages[-1]:
             state = evolve(state, found[-1], at)
     return found
 
 
-def resolved_one(event: ev.AnyEvent, state: SessionState) -> ev.AnyEvent:
-    """`event`, which follows in `state`, with what it means if it is a message."""
+def read_one(event: ev.AnyEvent, state: SessionState) -> ev.AnyEvent:
+    """`event`, which follows in `state`, with what it tells if it is a message."""
     if not isinstance(event, ev.MessageAdded | ev.MessageDrafted):
         return event
     by = event.role if isinstance(event, ev.MessageAdded) else "agent"

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import msgspec
 
 from agentstate.engine.events.base import Event, digest
+from agentstate.engine.understanding.held import Reference
 from agentstate.engine.understanding.ontology import Ontology
 
 
@@ -48,6 +49,16 @@ class TopicClosed(Event, frozen=True, tag="topic.closed"):
 
     topic: str
     by: str
+    v: int = 1
+
+
+class ReferencesResolved(Event, frozen=True, tag="references.resolved"):
+    """The model said, in its answer `step` with the call `call`, what phrases of the message of entry `seq` mean."""
+
+    seq: int
+    references: tuple[Reference, ...]
+    step: str
+    call: str
     v: int = 1
 
 

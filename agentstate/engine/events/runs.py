@@ -35,7 +35,8 @@ class Shown(msgspec.Struct, frozen=True):
     of each part by `counter`, before `factor` (thousandths) corrects them.
 
     `items` stands in older entries; since then the entries are in `steps`, which stay short in a long session: the
-    first, then how far each lies from the one before. `entries` reads both.
+    first, then how far each lies from the one before. `entries` reads both. `entities` is how many known entities the
+    request named; unset: none.
     """
 
     form: str
@@ -51,6 +52,7 @@ class Shown(msgspec.Struct, frozen=True):
     items: tuple[int, ...]
     summarised: tuple[int, ...]
     steps: tuple[int, ...] = ()
+    entities: int | msgspec.UnsetType = msgspec.UNSET
 
     @property
     def entries(self) -> tuple[int, ...]:

@@ -33,7 +33,8 @@ class SessionOpened(Event, frozen=True, tag="session.opened"):
 class MessageAdded(Event, frozen=True, tag="message.added"):
     """Something was said. An agent's message is sent to the customer by being committed.
 
-    `understood` is what the resolver found in the text; unset: the session's agent declares nothing, or it is a note.
+    `understood` is what the text tells of its turn and topic; unset: the session's agent declares nothing, or it is a
+    note.
     """
 
     role: Role

@@ -20,7 +20,8 @@ from agentstate.engine.state.rounds import Instance
 from agentstate.engine.state.runs import ended, heard
 from agentstate.engine.state.session import SessionState, calls_in
 from agentstate.engine.understanding import changes, topics
-from agentstate.engine.understanding.held import Talk
+from agentstate.engine.understanding.answer import RESOLVE_REFERENCES
+from agentstate.engine.understanding.held import Reference, Talk
 
 
 @event_handler(ev.SessionOpened)
@@ -123,9 +124,11 @@ def followed(before: SessionState, after: SessionState, event: ev.AnyEvent, at: 
         by = event.role if isinstance(event, ev.MessageAdded) else "agent"
         return replace(after, talk=changes.said(after.talk, by, event.understood or None, before.seq, at))
     if isinstance(event, ev.ToolReturned):
-        return _shown(before, after, event, at)
+        return _shown(before, after, event)
     if isinstance(event, ev.ModelAnswered) and event.calls:
         return replace(after, talk=topics.called(after.talk, [call.tool for call in event.calls]))
+    if isinstance(event, ev.ModelRequested):
+        return replace(after, talk=changes.asked(after.talk, event.shown.entities if event.shown else None))
     if isinstance(event, ev.SessionOpened) and event.ontology is not None:
         talk = Talk(ontology=event.ontology)
         # Kept once: what was declared stands in the talk, and is in the ledger as it came.
@@ -133,14 +136,14 @@ def followed(before: SessionState, after: SessionState, event: ev.AnyEvent, at: 
     return after
 
 
-def _shown(before: SessionState, after: SessionState, event: ev.ToolReturned, at: str) -> SessionState:
+def _shown(before: SessionState, after: SessionState, event: ev.ToolReturned) -> SessionState:
     """`after` with the entities of a result. One of an older epoch shows nothing; nor does another data subject's,
     which would outlast the erasure of that subject.
     """
     call = before.calls.get(event.call)
     if call is None or call.kid:
         return after
-    return replace(after, talk=changes.shown(after.talk, call.tool, event.result, at, event.output_path or ""))
+    return replace(after, talk=changes.shown(after.talk, call.tool, event.result, event.output_path or ""))
 
 
 @event_handler(ev.TalkDeclared)
@@ -170,7 +173,17 @@ def topic_closed(state: SessionState, event: ev.TopicClosed, at: str) -> Session
 
 @event_handler(ev.ReferenceCorrected)
 def reference_corrected(state: SessionState, event: ev.ReferenceCorrected, at: str) -> SessionState:
-    return replace(state, talk=changes.corrected(state.talk, event.seq, event.mention, event.entities))
+    reference = Reference(event.mention, event.entities, event.by)
+    return replace(state, talk=changes.corrected(state.talk, event.seq, reference))
+
+
+@event_handler(ev.ReferencesResolved)
+def references_resolved(state: SessionState, event: ev.ReferencesResolved, at: str) -> SessionState:
+    """What the model said, copied. Its call has ended, and it is told so."""
+    calls = {key: call for key, call in state.calls.items() if key != event.call}
+    item = Item(state.seq, "tool", '{"status":"ok"}', by=RESOLVE_REFERENCES, call=event.call)
+    talk = changes.resolved(state.talk, event.references)
+    return replace(state, calls=calls, items=added(state.items, item), owes=not state.ended, talk=talk)
 
 
 @event_handler(ev.DataAdded)

@@ -1,21 +1,21 @@
-"""What events change in `Talk`: a message is a turn, with what was understood of it; a result shows entities."""
+"""What events change in `Talk`: a message is a turn, a result shows entities, references are said and corrected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from agentstate.engine.understanding import topics
 from agentstate.engine.understanding.entities import Entity, declared
 from agentstate.engine.understanding.held import (
     KEPT_ENTITIES,
-    KEPT_GROUPS,
     KEPT_MENTIONS,
-    Group,
+    MAX_REFERENCES,
     Mention,
-    Resolution,
+    Reference,
     Talk,
     Understood,
 )
@@ -25,20 +25,19 @@ _NOTHING = Understood()
 
 
 def said(talk: Talk, by: str, found: Understood | None, seq: int, at: str) -> Talk:
-    """The talk after `by` said, in entry `seq` at `at`, what was understood as `found`; None: it was not read."""
+    """The talk after `by` said, in entry `seq` at `at`, a message that tells `found`; None: it was not read."""
     found = found or _NOTHING
     talk = taken(replace(talk, messages=talk.messages + 1), by, found.questions, seq, at)
-    talk = mentioned(talk, by, found.mentioned)
     if by != "note":
         talk = topics.turned(talk, found.topic or talk.topic)
-    return replace(talk, heard=found.references, heard_seq=seq) if by == "customer" else talk
+    return replace(talk, heard=(), heard_seq=seq, answered=False) if by == "customer" else talk
 
 
-def shown(talk: Talk, tool: str, result: Any, at: str, written: str = "") -> Talk:
+def shown(talk: Talk, tool: str, result: Any, written: str = "") -> Talk:
     """The talk after `tool` gave `result`, written to the output path `written`: the entities that the tool is declared
     to give are known.
     """
-    return known(talk, declared(talk.ontology, tool, result, at, written))
+    return known(talk, declared(talk.ontology, tool, result, written))
 
 
 def known(talk: Talk, found: Iterable[Entity]) -> Talk:
@@ -66,37 +65,38 @@ def _kept(talk: Talk, entities: dict[str, Entity], fresh: dict[str, Entity]) -> 
     return {identifier: entity for identifier, entity in entities.items() if identifier in kept}
 
 
-def mentioned(talk: Talk, by: str, sets: Sequence[tuple[str, ...]]) -> Talk:
-    """The talk with what one message spoke of, and a list for every type of which it spoke of several."""
-    types = {entity.id: entity.type for entity in talk.entities}
-    ordered = [e for e in dict.fromkeys(e for ids in sets for e in ids) if e in types]
-    if not ordered:
+def asked(talk: Talk, named: int | msgspec.UnsetType | None) -> Talk:
+    """The talk after a request that named so many entities (None: not recorded, all): its answer may refer to those."""
+    if not talk.entities and not talk.shown:
         return talk
-    by_type: dict[str, list[str]] = {}
-    for entity in ordered:
-        by_type.setdefault(types[entity], []).append(entity)
-    mentions = tuple(Mention(entity, talk.messages, talk.turn) for entity in ordered)
-    lists = tuple(Group(kind, tuple(ids), talk.messages, by) for kind, ids in by_type.items() if len(ids) > 1)
-    return replace(
-        talk,
-        mentions=(*talk.mentions, *mentions)[-KEPT_MENTIONS:],
-        groups=(*talk.groups, *lists)[-KEPT_GROUPS:],
-    )
+    shown = tuple(each.id for each in latest(talk))
+    return replace(talk, shown=shown, named=len(shown) if named is None else named or 0)
 
 
-def corrected(talk: Talk, seq: int, mention: str, meant: tuple[str, ...]) -> Talk:
-    """The talk after somebody said what a reference of entry `seq` means: what was heard is put right."""
-    wrong = {e for found in talk.heard if found.mention == mention and talk.heard_seq == seq for e in found.entities}
-    heard = tuple(
-        _put_right(found, meant) if found.mention == mention and talk.heard_seq == seq else found
-        for found in talk.heard
-    )
-    kept = tuple(m for m in talk.mentions if not (m.message == talk.messages and m.entity in wrong - set(meant)))
-    added = tuple(Mention(entity, talk.messages, talk.turn) for entity in meant)
-    return replace(talk, heard=heard, mentions=(*kept, *added)[-KEPT_MENTIONS:])
+def latest(talk: Talk) -> list[Entity]:
+    """The entities, those mentioned last first, then those known last."""
+    seen = (*(each.id for each in talk.entities), *(each.entity for each in talk.mentions))
+    last = {entity: place for place, entity in enumerate(seen)}
+    return sorted(talk.entities, key=lambda each: last[each.id], reverse=True)
 
 
-def _put_right(found: Resolution, meant: tuple[str, ...]) -> Resolution:
-    if not meant:
-        return replace(found, found="none", entities=(), why=("corrected",))
-    return replace(found, found="entity", entities=meant, why=("corrected",))
+def resolved(talk: Talk, references: tuple[Reference, ...]) -> Talk:
+    """The talk after the model said what phrases of the customer's newest message mean."""
+    meant = (entity for each in references for entity in each.entities)
+    return _mentioned(replace(talk, heard=references, answered=True), meant)
+
+
+def corrected(talk: Talk, seq: int, reference: Reference) -> Talk:
+    """The talk after a person said what a phrase of entry `seq` means. That stands in place of what was said of it."""
+    if talk.heard_seq != seq:
+        return _mentioned(talk, reference.entities)
+    wrong = {e for each in talk.heard if each.mention == reference.mention for e in each.entities}
+    kept = tuple(each for each in talk.mentions if not (each.message == talk.messages and each.entity in wrong))
+    others = tuple(each for each in talk.heard if each.mention != reference.mention)
+    heard = (*others, reference)[-MAX_REFERENCES:]
+    return _mentioned(replace(talk, heard=heard, answered=True, mentions=kept), reference.entities)
+
+
+def _mentioned(talk: Talk, entities: Iterable[str]) -> Talk:
+    added = tuple(Mention(entity, talk.messages, talk.turn) for entity in dict.fromkeys(entities))
+    return replace(talk, mentions=(*talk.mentions, *added)[-KEPT_MENTIONS:])

@@ -64,15 +64,15 @@ def _plain(value: Any) -> Any:
     return None
 
 
-def declared(ontology: Ontology, tool: str, result: Any, at: str, written: str = "") -> list[Entity]:
-    """The entities that `tool` is declared to give in `result`, which came at instant `at` and was written to the path
-    `written`. Never raises: what is not where it was declared is not there.
+def declared(ontology: Ontology, tool: str, result: Any, written: str = "") -> list[Entity]:
+    """The entities that `tool` is declared to give in `result`, which was written to the path `written`. Never raises:
+    what is not where it was declared is not there.
     """
     found: list[Entity] = []
     for source in ontology.sources:
         if source.tool == tool:
             for place in _places(result, source.path):
-                made = _from(ontology, source, place, at, written)
+                made = _from(ontology, source, place, written)
                 if made is not None and len(found) < MOST_FOUND:
                     found.append(made)
     return found
@@ -93,15 +93,13 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _from(ontology: Ontology, source: Source, place: dict[str, Any], at: str, written: str) -> Entity | None:
+def _from(ontology: Ontology, source: Source, place: dict[str, Any], written: str) -> Entity | None:
     kind = types_of(ontology)[source.type]
     identifier = filled(source.id, place)
     if not identifier:
         return None
-    names = (attribute.name for attribute in kind.attributes)
-    attributes = {name: value for name in names if (value := _at(place, source.attributes.get(name, name))) is not None}
-    if kind.happened:
-        attributes.setdefault(kind.happened, at)
+    paths = {name: source.attributes.get(name, name) for name in kind.attributes}
+    attributes = {name: value for name, path in paths.items() if (value := _at(place, path)) is not None}
     return entity(identifier, source.type, filled(source.label, place) or identifier, attributes, written)
 
 

@@ -1,5 +1,5 @@
-"""`Understood`: what was found in one message, as its event records it. `Talk`: what a session's state keeps of turns,
-topics, entities and references. Everything in both is capped.
+"""`Understood`: what one message tells of its turn and topic, as its event records it. `Talk`: what a session's state
+keeps of turns, topics, entities and references. Everything in both is capped.
 """
 
 from __future__ import annotations
@@ -11,33 +11,21 @@ import msgspec
 from agentstate.engine.understanding.entities import Entity
 from agentstate.engine.understanding.ontology import Ontology
 
-KEPT_ENTITIES = 60  # the least lately mentioned fall out
+KEPT_ENTITIES = 40  # the least lately mentioned fall out; a model that may refer to them is shown them all
 KEPT_MENTIONS = 48
-KEPT_GROUPS = 8  # lists that were said
 KEPT_TURNS = 24
 KEPT_TOPICS = 12  # closed ones fall out first, then those left longest ago
 KEPT_TURNS_OF_TOPIC = 40  # turns that a topic still names
-MOST_REFERENCES = 8  # answered in one message
+MAX_REFERENCES = 8  # of one message
 LONGEST_QUESTION = 200  # characters kept of an open question
-
-Found = Literal["entity", "ambiguous", "none"]
 
 
 class Mention(msgspec.Struct, frozen=True):
-    """`entity` was spoken of in message number `message`, in turn `turn`."""
+    """A reference in message number `message`, in turn `turn`, means `entity`."""
 
     entity: str
     message: int
     turn: int
-
-
-class Group(msgspec.Struct, frozen=True):
-    """Entities of one type that `by` spoke of in one message, number `message`, in that order."""
-
-    type: str
-    entities: tuple[str, ...]
-    message: int
-    by: str
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -65,46 +53,44 @@ class Topic(msgspec.Struct, frozen=True):
     by: str = ""  # who set it by hand; empty: it was heard
 
 
-class Resolution(msgspec.Struct, frozen=True):
-    """What one referring phrase means; `why` names what told it.
-
-    `entity`: `entities` is what is meant (several: only where a person said so). `ambiguous`: they are the candidates.
-    `none`: it is not understood. It holds ids of entities, and no label or value of one.
+class Reference(msgspec.Struct, frozen=True):
+    """`mention`, as it stands in a message, means `entities` (none: nothing that is known). `by` is the model or the
+    person who said so. It holds ids of entities, and no label or value of one.
     """
 
     mention: str
-    start: int
-    end: int
-    found: Found
-    entities: tuple[str, ...] = ()
-    why: tuple[str, ...] = ()
-    negated: bool = False
+    entities: tuple[str, ...]
+    by: str
 
 
 class Understood(msgspec.Struct, frozen=True):
-    """What the resolver found in one message, beside what the session knew before it. `evolve` copies it.
+    """What one message tells of its turn and topic. `evolve` copies it.
 
-    `mentioned` are the ids that each resolved reference means, in order; `references` those of a customer alone.
     `topic` is the current topic after the message; empty: as before it.
     """
 
-    references: tuple[Resolution, ...] = ()
-    mentioned: tuple[tuple[str, ...], ...] = ()
     questions: tuple[str, ...] = ()
     topic: str = ""
 
 
 class Talk(msgspec.Struct, frozen=True):
-    """Turns, topics, entities, and what the newest message of the customer refers to."""
+    """Turns, topics, entities, and what phrases of the customer's newest message mean.
+
+    `answered`: the model or a person has said what that message refers to. `shown` are the ids of the entities that
+    were known when the model was asked last, in the order in which a request names them; it named the first `named` of
+    those that it may see.
+    """
 
     ontology: Ontology = Ontology()
     entities: tuple[Entity, ...] = ()
     mentions: tuple[Mention, ...] = ()  # newest last
-    groups: tuple[Group, ...] = ()  # newest last
     turns: tuple[Turn, ...] = ()
     turn: int = 0  # number of the newest turn; the first is 1
     messages: int = 0  # so far, notes included
     topics: tuple[Topic, ...] = ()
     topic: str = ""  # the name of the current one
-    heard: tuple[Resolution, ...] = ()  # references of the customer's newest message
+    heard: tuple[Reference, ...] = ()  # references of the customer's newest message
     heard_seq: int = -1
+    answered: bool = False
+    shown: tuple[str, ...] = ()
+    named: int = 0

@@ -1,20 +1,16 @@
-"""What an installation's conversations are about, as data: types of entity with their nouns, attributes and verbs, cues
-of topics, and where in a tool's result entities are found.
+"""What an installation's conversations are about, as data: types of entity, cues of topics, and where in a tool's
+result entities are found.
 
-The resolver knows English and nothing else; every word of a domain comes from here. A declaration is checked before
-use, and is bounded, because it lives in the state of each session.
+A declaration is checked before use, and is bounded, because it lives in the state of each session.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
 from agentstate.errors import Invalid
-
-AttributeKind = Literal["word", "code", "money", "number", "instant", "flag", "entity"]
-Category = Literal["thing", "person", "place", "event"]
 
 LONGEST = 120  # characters of one text of a declaration
 MOST = 48  # entries of one list of it
@@ -27,39 +23,19 @@ class BadOntology(Invalid):
     code = "bad_ontology"
 
 
-class Attribute(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One attribute of a type.
-
-    `nouns` are what people call it ("balance"). `words` maps what is said to a value ("current" to "checking"); of a
-    flag, every key says that it is set. An `entity` is the id of another entity.
-    """
-
-    name: str
-    kind: AttributeKind
-    nouns: tuple[str, ...] = ()
-    words: dict[str, str] = {}
-
-
 class EntityType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A type of entity. `happened` names the instant attribute at which an event took place; `verbs` are what is done
-    to one, in the form of an order ("close").
-    """
+    """A type of entity, and which values of a result are kept of one."""
 
     name: str
-    nouns: tuple[str, ...] = ()
-    category: Category = "thing"
-    happened: str = ""
-    verbs: tuple[str, ...] = ()
-    attributes: tuple[Attribute, ...] = ()
+    attributes: tuple[str, ...] = ()
 
 
 class TopicCue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What tells that a topic is talked about: words, types of entity, tools that are called."""
+    """What tells that a topic is talked about: words and phrases of the customer, tools that are called."""
 
     name: str
     label: str = ""
     words: tuple[str, ...] = ()
-    types: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
 
 
@@ -115,33 +91,20 @@ def checked(ontology: Ontology) -> Ontology:
     """The same, if its names are unique and lead somewhere. Raises BadOntology."""
     _bounded(plain(ontology), 0)
     kinds = {kind.name: kind for kind in ontology.types}
-    if "" in kinds or any(not noun.strip() for kind in ontology.types for noun in (*kind.nouns, *kind.verbs)):
-        raise BadOntology("a name, a noun or a verb is empty", field="types")
+    if "" in kinds:
+        raise BadOntology("a name is empty", field="types")
     if len(kinds) < len(ontology.types):
         raise BadOntology("two types have the same name", field="types")
     for kind in ontology.types:
-        _check_type(kind)
-    for named, where in _named_types(ontology):
-        if named not in kinds:
-            raise BadOntology(f"{where} names the type {named!r}, which is not declared", field=where)
+        if len(set(kind.attributes)) < len(kind.attributes):
+            raise BadOntology(f"type {kind.name!r} has two attributes of the same name", field="attributes")
     for source in ontology.sources:
-        unknown = set(source.attributes) - {attribute.name for attribute in kinds[source.type].attributes}
+        if source.type not in kinds:
+            raise BadOntology(f"sources names the type {source.type!r}, which is not declared", field="sources")
+        unknown = set(source.attributes) - set(kinds[source.type].attributes)
         if unknown:
             raise BadOntology(f"type {source.type!r} has no attribute {min(unknown)!r}", field="sources")
     return ontology
-
-
-def _check_type(kind: EntityType) -> None:
-    attributes = {attribute.name: attribute for attribute in kind.attributes}
-    if len(attributes) < len(kind.attributes):
-        raise BadOntology(f"type {kind.name!r} has two attributes of the same name", field="attributes")
-    if kind.happened and (kind.happened not in attributes or attributes[kind.happened].kind != "instant"):
-        raise BadOntology(f"type {kind.name!r}: {kind.happened!r} is no instant of it", field="happened")
-
-
-def _named_types(ontology: Ontology) -> list[tuple[str, str]]:
-    topics = [(name, "topics") for topic in ontology.topics for name in topic.types]
-    return [*topics, *((source.type, "sources") for source in ontology.sources)]
 
 
 def plain(ontology: Ontology) -> Any:

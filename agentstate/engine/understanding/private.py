@@ -1,4 +1,4 @@
-"""A talk for readers that may not see private values."""
+"""A talk for readers and models that may not see private values."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def without_private(talk: Talk, paths: Iterable[str]) -> Talk:
 
 def _named(talk: Talk) -> Iterator[str]:
     yield from (each.entity for each in talk.mentions)
-    yield from (one for each in talk.groups for one in each.entities)
     yield from (one for each in talk.heard for one in each.entities)
+    yield from talk.shown
 
 
 def _renamed(talk: Talk, names: Mapping[str, str]) -> Talk:
@@ -52,8 +52,14 @@ def _renamed(talk: Talk, names: Mapping[str, str]) -> Talk:
             for each in talk.entities
         ),
         mentions=tuple(replace(each, entity=names.get(each.entity, each.entity)) for each in talk.mentions),
-        groups=tuple(
-            replace(each, entities=tuple(names.get(one, one) for one in each.entities)) for each in talk.groups
-        ),
         heard=tuple(each for each in talk.heard if names.keys().isdisjoint(each.entities)),
+        shown=(),
     )
+
+
+def visible_talk(talk: Talk, paths: Iterable[str]) -> Talk:
+    """Returns the talk as a model may see it: entities of private results are left out."""
+    shown, known = without_private(talk, paths), {each.id for each in talk.entities}
+    if shown is talk:
+        return talk
+    return replace(shown, entities=tuple(each for each in shown.entities if each.id in known))

@@ -25,7 +25,7 @@ from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.gates import gate
 from agentstate.engine.decide.holds import over
 from agentstate.engine.decide.refusals import DecisionNotAllowed
-from agentstate.engine.decide.talk import resolved_one
+from agentstate.engine.decide.talk import read_one
 from agentstate.engine.lifecycle import CALL_ENDED, CallStatus
 from agentstate.engine.policy.terms import argument_at
 from agentstate.engine.state.evolution import evolve
@@ -168,9 +168,9 @@ def _by_seq(inputs: Iterable[Input]) -> dict[int, Input]:
 
 
 def _replaced(event: ev.AnyEvent, other: Input, going: _Going) -> ev.AnyEvent:
-    """The event with another value in it; another text is resolved anew. Raises BadInput."""
+    """The event with another value in it; another text is read anew. Raises BadInput."""
     if isinstance(event, ev.MessageAdded) and other.text is not None and event.role != "agent":
-        return resolved_one(replace(event, text=other.text), going.would)
+        return read_one(replace(event, text=other.text), going.would)
     if isinstance(event, ev.ToolReturned) and other.result is not msgspec.UNSET:
         return replace(event, result=other.result)
     raise BadInput(f"entry {other.seq} is a {ev.kind_of(event)}: it takes no such value", field="inputs")

@@ -21,7 +21,7 @@ from agentstate.engine.decide.commands.calls import Begin, Fail, Return
 from agentstate.engine.decide.commands.runs import Answer, Ask, NoAnswer, Rest
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.offers import tools_in
-from agentstate.engine.decide.talk import resolved_one
+from agentstate.engine.decide.talk import read_one
 from agentstate.engine.lifecycle import CallStatus
 from agentstate.engine.state.evolution import evolve
 from agentstate.engine.state.session import SessionState, pending
@@ -140,7 +140,7 @@ def rerun(
         if isinstance(event, ev.SessionOpened | ev.SessionForked):
             run.take(event, at)
         elif isinstance(event, ev.MessageAdded) and event.role != "agent" and not run.state.ended:
-            run.take(resolved_one(event, run.state), at)  # beside what is known in this run
+            run.take(read_one(event, run.state), at)  # beside what is known in this run
             run.go_on()
     calls = tuple(
         CallMade(

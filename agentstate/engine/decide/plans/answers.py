@@ -11,7 +11,8 @@ import msgspec
 
 from agentstate.engine import events as ev
 from agentstate.engine import references
-from agentstate.engine.decide import goals, offers
+from agentstate.engine.decide import goals, offers, talk
+from agentstate.engine.decide.commands.runs import Answer
 from agentstate.engine.decide.context import CommandContext
 from agentstate.engine.decide.gates import approval_request, gate
 from agentstate.engine.decide.plans.checking import checked, written
@@ -23,6 +24,7 @@ from agentstate.engine.plan.deviation import deviation
 from agentstate.engine.state.goals import GOALS
 from agentstate.engine.state.rounds import PLAN, call_id, views_of
 from agentstate.engine.state.session import Call, SessionState
+from agentstate.engine.understanding.answer import RESOLVE_REFERENCES
 from agentstate.errors import Invalid, Refused
 
 Form = tuple[str, tuple[ev.CallProposed, ...], list[dict[str, Any]]]
@@ -39,13 +41,15 @@ def of_model(
     if not any(offers.is_planned(call, context.offers) for call in left):
         return None
     round_id = context.new_id()
-    notation = [_notation(call, context) for call in calls]
+    notation = [_notation(call, context) for call in calls if call.tool != RESOLVE_REFERENCES]
     try:
         names = [call.id for call in model.read(notation).calls]
     except Invalid:
-        names = [str(number) for number in range(len(calls))]  # it will be refused, under these names
+        names = [str(number) for number in range(len(notation))]  # it will be refused, under these names
+    ids = (call_id(round_id, name) for name in names)
     renamed = (
-        msgspec.structs.replace(call, id=call_id(round_id, name)) for call, name in zip(calls, names, strict=True)
+        msgspec.structs.replace(call, id=context.new_id() if call.tool == RESOLVE_REFERENCES else next(ids))
+        for call in calls
     )
     return round_id, tuple(renamed), notation
 
@@ -98,10 +102,12 @@ def belongs(form: Form, call: ev.CallProposed) -> bool:
     return call.id == form[0] or call.id.startswith(form[0] + ".")
 
 
-def beside(state: SessionState, call: Call, by: str, context: CommandContext) -> ev.AnyEvent:
+def beside(state: SessionState, call: Call, answer: Answer, context: CommandContext) -> ev.AnyEvent:
     """What becomes of a call that belongs to no plan, while one may be in force: it may be a deviation."""
     if call.tool == GOALS:
-        return goals.of_model(state, call, by)
+        return goals.of_model(state, call, answer.model)
+    if call.tool == RESOLVE_REFERENCES:
+        return talk.of_model(state, call, answer.step, context)
     if follows(state):
         return ev.CallRefused(call.id, FollowsPlan.code, str(FollowsPlan()))
     gated = gate(state, call, context)
