@@ -21,6 +21,8 @@ MAX_SECONDS = 60  # of a check that takes about five
 DJANGO = """
 import os
 os.environ["DJANGO_SETTINGS_MODULE"] = "agentstate.settings"
+os.environ["AGENT_MODULES"] = "demo.bank_agent.agent"
+os.environ["LIBRARY_FOLDERS"] = "demo/bank_agent/library"
 import django
 django.setup()
 from django.urls import resolve
@@ -28,7 +30,8 @@ from django.urls import resolve
 COMMAND = f"""{DJANGO}
 from sessions.versions import api
 found = resolve("/api/v1/sessions/0/checkpoints/before the money")
-assert found.func.view_class is api.OneCheckpoint and found.kwargs["name"] == "before the money"
+assert found.func.view_class.delete.operation is api.remove_checkpoint_name
+assert found.kwargs["name"] == "before the money"
 """
 PAGE = f"""{DJANGO}
 from unittest.mock import patch
@@ -37,6 +40,8 @@ from agentstate import clock
 from agentstate.people.models import User
 from agentstate.people.permissions import PermissionDenied
 from sessions.agent_pages import pages, queries
+from sessions.library import folders
+folders.use(None)  # no database says what is in force
 assert resolve("/agents/").func is pages.agents
 with patch.object(queries, "teams_with", return_value=["a team"]):
     lines = queries.agent_lines(User())
