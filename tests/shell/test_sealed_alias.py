@@ -5,21 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
-import msgspec
-import psycopg
 import pytest
-from django.conf import settings
-from django.db import connections
-from django.db.migrations.executor import MigrationExecutor
 
 from agentstate.clock import now
 from agentstate.people.models import User
 from audit import erasure, keys
-from sessions.core import access, projections, session_lines
+from sessions.core import access, session_lines
 from sessions.models.sessions import AgentSession
 from sessions.privacy import commands as privacy
 from sessions.privacy.stores import STORES
-from sessions.web import rebuild
 from tests import cast
 from tests.shell.api_world import Api
 from tests.shell.bank_world import opened
@@ -92,48 +86,3 @@ def test_the_catalog_keeps_no_statistics_of_the_token(test_database):
         columns = {name for (name,) in owner.execute(kept)}
     assert "agent" in columns
     assert "alias_token" not in columns
-
-
-def test_the_migration_seals_each_alias_and_leaves_none_in_the_table(test_database):
-    """The rows as they were before it: the alias in clear in a column, the card without it. One key is gone."""
-    sessions = [opened(f"C-100{number}", alias=f"{ALIAS}-{number}") for number in range(3)]
-    gone = AgentSession.objects.get(pk=sessions[2]).kid
-    rows = [(row.pk, *_without_alias(row)) for row in AgentSession.objects.all()]
-    _migrate("0030_approvers_missing")
-    with test_database.administrator(test_database.name) as owner:
-        for session, alias, card in rows:
-            changed = "UPDATE agent_sessions_agentsession SET alias = %s, card = %s WHERE id = %s"
-            owner.execute(changed, [alias, card, session])
-        owner.execute("UPDATE audit_subjectkey SET wrapped = NULL, destroyed_at = now() WHERE kid = %s", [gone])
-        owner.execute("ANALYZE agent_sessions_agentsession")
-        keys.forget_all()
-        assert _in_file(owner)
-    _migrate("0031_sealed_alias")
-    with test_database.administrator(test_database.name) as owner:
-        assert not _in_file(owner)
-        kept = "SELECT 1 FROM pg_stats WHERE histogram_bounds::text LIKE %(a)s OR most_common_vals::text LIKE %(a)s"
-        assert owner.execute(kept, {"a": f"%{ALIAS}%"}).fetchall() == []
-    erased = AgentSession.objects.get(pk=sessions[2])
-    assert (bytes(erased.card), erased.alias_token) == (b"", None)
-    for number, session in enumerate(sessions[:2]):
-        assert list(rebuild.check(session)) == []
-        assert found_by(cast.alice(), f"{ALIAS}-{number}") == [session]
-
-
-def _migrate(name: str) -> None:
-    """Migrates the sessions' tables to this migration, as the owner."""
-    MigrationExecutor(connections["owner"]).migrate([("agent_sessions", name)])
-
-
-def _without_alias(row: AgentSession) -> tuple[str, bytes]:
-    """The alias of a row, and its card as it was sealed before there was one in it."""
-    card = projections.open_session_card(row.kid, row.pk, bytes(row.card))
-    fields = {name: value for name, value in msgspec.to_builtins(card).items() if name != "alias"}
-    return card.alias, keys.seal(row.kid, f"{projections.CARD}/{row.pk}", msgspec.json.encode(fields))
-
-
-def _in_file(owner: psycopg.Connection) -> bool:
-    """Whether the table's file holds the alias, in living rows or dead ones."""
-    owner.execute("CHECKPOINT")
-    (path,) = owner.execute("SELECT pg_relation_filepath('agent_sessions_agentsession')").fetchone()
-    return ALIAS.encode() in (settings.STACK.postgres_dir / path).read_bytes()

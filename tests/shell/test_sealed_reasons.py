@@ -7,14 +7,11 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-import psycopg
 import pytest
-from django.db import connection, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from agentstate.clock import now
-from agentstate.ids import new_id
 from agentstate.people import commands as people
 from agentstate.people import delegations, grants
 from agentstate.people.models import AccessGrant, Delegation
@@ -132,49 +129,6 @@ def test_a_list_of_stops_costs_as_many_queries_for_many_as_for_one():
     stops_commands.stop(cast.alice(), "everything", reason=STOPPED)
     assert Stop.objects.count() == 10
     assert asked() == one
-
-
-def test_the_migrations_seal_every_reason_of_staff(test_database):
-    team, people = cast.retail(), [cast.alice().pk, cast.bob().pk]
-    executor = MigrationExecutor(connections["owner"])
-    executor.migrate([("agent_sessions", "0031_sealed_alias"), ("people", "0010_sign_in_delays")])
-    place = {"id": new_id(), "tenant": team.tenant_id, "team": team.pk, "alice": people[0], "bob": people[1]}
-    texts = {"lent": LENT, "given": GIVEN, "stopped": STOPPED, "lifted": LIFTED}
-    with test_database.administrator(test_database.name) as owner:
-        for statement in BEFORE:
-            owner.execute(statement, place | texts)
-        owner.execute("ANALYZE")
-        assert _named_in(owner) == ["agent_sessions_stop", "people_accessgrant", "people_delegation", "pg_statistic"]
-    executor = MigrationExecutor(connections["owner"])
-    executor.migrate(executor.loader.graph.leaf_nodes())
-    assert shown() == list(REASONS)
-    with test_database.administrator(test_database.name) as owner:
-        assert _named_in(owner) == []
-
-
-BEFORE = (  # rows as they were before
-    "INSERT INTO people_delegation (id, tenant_id, giver_id, receiver_id, team_id, permissions, reason, until)"
-    " SELECT gen_random_uuid(), %(tenant)s, %(bob)s, %(alice)s, %(team)s, '{decide}', %(lent)s,"
-    " now() + interval '1 hour' FROM generate_series(1, 3)",
-    "INSERT INTO people_accessgrant"
-    " (id, tenant_id, user_id, team_id, kinds, sessions, starts, until, given_by, reason)"
-    " VALUES (%(id)s, %(tenant)s, %(bob)s, %(team)s, '{see}', '{}', now(), now() + interval '1 hour', 'x', %(given)s)",
-    "INSERT INTO agent_sessions_stop"
-    " (id, tenant_id, team_id, scope, value, reason, by, lifted_by, lifted_why, lifted_at)"
-    " VALUES (%(id)s, %(tenant)s, %(team)s, 'tool', 'transfer', %(stopped)s, 'x', 'x', %(lifted)s, now())",
-)
-TABLES = ("agent_sessions_stop", "people_accessgrant", "people_delegation", "pg_statistic", "pg_toast.pg_toast_2619")
-
-
-def _named_in(owner: psycopg.Connection) -> list[str]:
-    """The tables whose files hold a reason, in living rows or dead ones."""
-    owner.execute("CHECKPOINT")
-    found = []
-    for table in TABLES:
-        (data,) = owner.execute("SELECT pg_read_binary_file(pg_relation_filepath(%s))", [table]).fetchone()
-        if any(each.encode() in data for each in REASONS):
-            found.append(table)
-    return found
 
 
 # --- erasures and holds -------------------------------------------------------------------------------------------
