@@ -9,7 +9,9 @@ import json
 import pytest
 from django.urls import reverse
 
+from sessions.approvals import decision_form
 from sessions.approvals import queries as approvals_queries
+from sessions.approvals.submitted import Unfinished
 from sessions.conversation import commands as conversation_commands
 from sessions.core import states
 from sessions.models.sessions import ApprovalRequest
@@ -65,11 +67,11 @@ def test_the_api_says_the_same_and_records_it(bank):
     session, request = misheard()
     api = Api(cast.alice())
     told = api.get(f"/requests/{request.id}").json()
-    page = approvals_queries.differences_of_request(cast.alice(), request.id)
-    assert told["differences"] == json.loads(json.dumps(page))
+    page = json.loads(json.dumps(approvals_queries.differences_of_request(cast.alice(), request.id)))
+    assert told["differences"] == [{key: each[key] for key in each if key != "was"} for each in page]
     assert page[0]["said"][0]["value"] == {"minor": 430000, "currency": "USD"}
     api.post(f"/requests/{request.id}/decisions", {"decision": "approve", "seen": told["digest"]})
-    assert events(session, "decision.made")[-1]["shown"]["data"]["differences"] == told["differences"]
+    assert events(session, "decision.made")[-1]["shown"]["data"]["differences"] == page
 
 
 def test_who_may_not_decide_reads_the_difference_too(bank):
@@ -106,6 +108,15 @@ def test_an_edit_is_sent_once_its_changes_were_shown(bank):
     post(client, request.id, "approve", form, **{"arg.amount": "4,200.00"})  # another edit: shown first
     assert outcome(request.id) == "pending"
     assert bank.transfers("C-1001") == before
+
+
+def test_a_field_that_cannot_be_read_leaves_the_form_unfinished(bank, monkeypatch):
+    _, request = misheard()
+    client, refusals, refused = cast.browser(cast.alice()), [], decision_form._refused
+    monkeypatch.setattr(decision_form, "_refused", lambda *given: refusals.append(given[-1]) or refused(*given))
+    answer = post(client, request.id, "approve", form_of(card(client, request.id)), **{"arg.amount": "a lot"})
+    assert (answer.status_code, outcome(request.id)) == (422, "pending")
+    assert [type(refusal) for refusal in refusals] == [Unfinished]
 
 
 def test_an_edit_that_was_shown_is_recorded_as_shown(bank):

@@ -298,7 +298,7 @@ def test_the_audit_page_tells_every_kind_in_words() -> None:
     stored = [ev.decode(line) for line in (VECTORS / "events.jsonl").read_bytes().splitlines()]
     append(session, stored)
     told = audit_page(session)
-    missing = [ev.kind_of(event) for event in stored if sentence(event).act.removeprefix("Step ") not in told]
+    missing = [ev.kind_of(event) for event in stored if sentence(event).act.removeprefix("Step") not in told]
     assert {ev.kind_of(event) for event in stored} == set(ev.KINDS)
     assert missing == []
     assert [ev.kind_of(event) for event in stored if sentence(event).act == ev.kind_of(event)] == []
