@@ -93,6 +93,10 @@ CLEAR: dict[str, dict[str, str]] = {
         "closed_by": ID, "to": "whom a rule names: roles, teams and logins",
         "chain": "whom a rule names next: roles, teams and logins",
     },
+    "agent_sessions_libraryversion": {
+        "kind": WORDS, "name": NAMED, "digest": "of files that an installation brings",
+        "origin": "a folder of an installation",
+    },
     "agent_sessions_teamrule": {"what": WORDS, "name": NAMED, "changed_by": ID},
     "agent_sessions_teamruleversion": {"definition": "what staff set up, and no customer said", "by": ID},
     "agent_sessions_levelclock": {"agent": NAMED, "name": NAMED, "what": WORDS, "about": ID, "outcome": WORDS},

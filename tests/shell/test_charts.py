@@ -203,7 +203,7 @@ def test_the_pages_show_where_it_stands_and_what_is_said_of_the_charts(bank):
     assert "Approve" in shown
     assert 'aria-current="step"' in shown
     assert "request.approved.transfer" in shown
-    assert "12 hold" in page("charts")
+    assert "12 pass" in page("charts")
     assert "100%" in page("chart", "bank-transfer")
     assert reverse("session_chart", args=[session]) in page("session", session)
 

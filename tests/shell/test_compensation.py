@@ -34,7 +34,7 @@ def pressed(session) -> None:
     found = compensation_queries.undoable_of(cast.alice(), session)
     sent = {"rollback": found.rollback, "call": [each.call for each in found.effects], "reason": "wrong account"}
     answer = page.post(reverse("versions_change", args=[session, "compensate"]), sent, follow=True)
-    assert "It is being undone" in answer.content.decode()
+    assert "Reversing calls started" in answer.content.decode()
 
 
 def approved_all(session) -> None:

@@ -72,9 +72,9 @@ def test_admins_read_which_disk_it_is_on_every_page_and_others_do_not(disk):
 
 def test_the_page_of_ledger_health_lists_every_disk(disk):
     for found, text in (
-        (ROOMY, "46.6\xa0GB of 93.1\xa0GB free<"),
+        (ROOMY, "46.6\xa0GB of 93.1\xa0GB free"),
         (FULL, "Full"),
-        (FEW_FILES, "free, 3 of 20000 files<"),
+        (FEW_FILES, "3 of 20000 files"),
     ):
         disk(found)
         page = cast.browser(cast.adam()).get("/audit/downtimes/").content.decode()

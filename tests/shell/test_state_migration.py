@@ -246,7 +246,7 @@ def test_the_page_of_the_state_says_who_writes_what_and_what_is_ahead(bank, monk
     page = pages.read(_page(cast.alice(), f"/sessions/{session}/state/"))
     text = page.text()
     assert "bank@2" in text
-    assert "Version 3 comes with the next step." in text
+    assert "Version 3 applies at the next step." in text
     assert "What the authorization service said last, and to which question state.authorization" in text
     assert "tool authorize" in text
     assert f"/sessions/{session}/state/" in _page(cast.alice(), f"/sessions/{session}/").decode()

@@ -263,7 +263,7 @@ def test_a_profile_shows_what_ones_own_sessions_have_taught_and_no_more(bank):
     entries = profiles.profile_entries(cast.charlie(), customer)
     assert [(entry.actor, entry.data) for entry in entries] == [("", None)] * len(entries)
     page = cast.browser(cast.charlie()).get(reverse("customer", args=[customer])).content.decode()
-    assert "Some parts are missing" in page
+    assert "Some values come from sessions that you may not read" in page
     own = seen_from(logs.read(logs.Subject(customer, cast.tenant().pk)), {str(session)})
     assert [record.source.session for record in own.histories["transfers"].records] == [str(session)]
     whole = profiles.profile(cast.alice(), customer)
@@ -377,7 +377,7 @@ def test_the_pages_say_that_a_change_waits_and_never_for_which_team(shared):
     sent = {"preference": "own_limit", "value": "200.00"}
     shown = browser.post(reverse("customer_change", args=[shared, "settings"]), sent, follow=True).content.decode()
     for text in (
-        "It waits for other teams",
+        "Waiting for other teams that serve this customer",
         "Waiting for another team",
         "own limit: $200.00",
         "takes effect when they",

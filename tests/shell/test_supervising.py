@@ -228,7 +228,7 @@ def test_the_page_takes_over_speaks_and_hands_back_with_forms_alone(bank):
     assert "I am Alice." in press("speak", text="I am Alice.")
     other = read(cast.browser(cast.bob()).get(reverse("session", args=[session])).content)
     assert "Taken over by Alice" in other.id("is-taken").text()
-    assert "Take it from Alice" in other.id("do-take").text()
+    assert "Take over from Alice" in other.id("do-take").text()
     back = read(press("hand-back", summary="She is well.", speaks="yes").encode())
     assert (back.has("do-take"), back.has("is-taken")) == (True, False)
     assert browser.post(reverse("session_supervise", args=[session, "speak"]), {"text": "x"}).status_code == 409
