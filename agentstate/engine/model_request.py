@@ -209,8 +209,15 @@ def shown(
         items=(),
         summarised=tuple(summary.seq for summary in state.memory.summaries),
         steps=_steps([item.seq for item in state.items]),
-        entities=len(request.state["known"]["entities"]) if "known" in request.state else msgspec.UNSET,
+        entities=_entities(request),
     )
+
+
+def _entities(request: ModelRequest) -> int | msgspec.UnsetType:
+    """How many known entities the request names. Without the tool, `known` is a value of the agent's own scratchpad."""
+    if all(tool.name != RESOLVE_REFERENCES for tool in request.tools):
+        return msgspec.UNSET
+    return len(request.state["known"]["entities"])
 
 
 def _steps(entries: list[int]) -> tuple[int, ...]:

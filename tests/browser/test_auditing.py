@@ -31,7 +31,7 @@ def test_an_admin_gives_and_takes_back_a_grant_without_javascript(desk: Desk):
     page.get_by_label("Until the beginning of").fill("2027-03-01")
     page.get_by_label("Why").fill("Spot check.")
     page.get_by_role("button", name="Give access").click()
-    expect(page.get_by_role("status").first).to_contain_text("It ends by itself")
+    expect(page.get_by_role("status").first).to_contain_text("It ends automatically")
     row = page.locator("tr", has_text="Spot check.")
     row.get_by_role("button").click()
     expect(row).to_contain_text("Revoked")

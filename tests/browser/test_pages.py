@@ -227,7 +227,7 @@ def test_a_session_is_paused_and_resumed_on_its_page_without_reload_elsewhere(de
     live(page)
     page.get_by_text("Pause or end").click()
     found = list(faults(page, "the form that stops a session"))
-    page.get_by_label("Reason").fill("The customer is at the counter.")
+    page.get_by_label("Reason", exact=True).fill("The customer is at the counter.")
     page.get_by_role("button", name="Pause").click()
     expect(page.locator("#rail")).to_contain_text("Paused by a person. It can be resumed.")
     expect(other.locator("#stop-paused")).to_contain_text("The agent starts nothing new")

@@ -29,7 +29,7 @@ def test_an_erasure_is_asked_for_and_approved_without_javascript(desk: Desk, dem
     asks.goto("/privacy/")
     asks.get_by_text("Request an erasure").click()
     asks.get_by_label(re.compile("Customer reference")).first.fill(call.id)
-    asks.get_by_label(re.compile("^Why")).first.fill("Asked by letter.")
+    asks.get_by_label(re.compile("^Reason and proof")).first.fill("Asked by letter.")
     asks.get_by_role("button", name="Request erasure").click()
     expect(asks.get_by_role("button", name="Approve")).to_have_count(0)
     approves = desk.person("privacy", java_script_enabled=False)

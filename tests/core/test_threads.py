@@ -196,3 +196,17 @@ def test_a_run_that_has_used_up_its_requests_is_stopped_and_the_thread_says_so()
 def test_an_agent_whose_instructions_and_tools_fill_its_budget_is_refused_by_name():
     with pytest.raises(BudgetTooSmall, match=r"agent 'clerk': instructions take \d+ tokens and tools \d+ of a budget"):
         Agent(model, instructions="Be kind. " * 600, memory=Remembering(budget=1_000), name="clerk")
+
+
+def test_a_scratchpad_may_hold_a_value_by_any_name():
+    def knowing(request: ModelRequest) -> ModelAnswer | str:
+        if request.messages[-1].role != "customer":
+            return str(request.state)
+        return ModelAnswer("", (ProposedCall("c", "look_up", {}, "state.known"),))
+
+    @tool(effect="pure")
+    def look_up() -> str:
+        """Look up what is known."""
+        return "nothing"
+
+    assert "'known': 'nothing'" in Agent(knowing, tools=[look_up]).thread().say("What is known?")

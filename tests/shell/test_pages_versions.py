@@ -97,7 +97,7 @@ def test_contested_values_are_voted_on_and_settled(bank):
     wanted = next(each.id for each in found.proposals if each.id)
     sent(alice, session, "settle", proposal=wanted, reason="listened again")
     assert state(session).pad["goal"] == "order a card"
-    assert "Resolved" in page(alice, session).text()
+    assert "Settled" in page(alice, session).text()
 
 
 def test_what_would_have_been_is_told_in_sentences(bank):

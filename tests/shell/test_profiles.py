@@ -77,7 +77,7 @@ def test_a_transfer_teaches_the_profile_and_names_its_entry(bank):
     entries = entry_lines.entries(cast.alice(), session, limit=500)
     assert entries[source.seq].kind == "tool.returned"
     history = {each.name: each.records for each in seen.profile(cast.alice(), customer).histories}
-    assert history["transfers"][0]["values"]["amount"] == {"minor": 30_000, "currency": "USD"}
+    assert history["transfers"][0].values["amount"] == {"minor": 30_000, "currency": "USD"}
 
 
 def test_sweeping_twice_teaches_once_even_when_the_row_is_lost(bank):
@@ -167,9 +167,9 @@ def test_who_may_know_and_change_a_customer():
         keep.forget(cast.vera(), customer, "everything")
     assert seen.profile(cast.alice(), customer).may_keep
     keep.prefer(cast.alice(), customer, "own_limit", TWO_HUNDRED)
-    assert line(customer, "own_limit").setting["by"] == cast.alice().actor
+    assert line(customer, "own_limit").setting.by == cast.alice().actor
     keep.prefer(cast.cleo(), customer, "own_limit", TWO_HUNDRED)
-    assert line(customer, "own_limit").setting["by"] == "customer"
+    assert line(customer, "own_limit").setting.by == "customer"
 
 
 def test_the_same_key_gives_the_first_answer():

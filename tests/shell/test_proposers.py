@@ -141,7 +141,7 @@ def test_a_delegate_leaves_out_who_speaks_as_the_customer_in_its_parent_after_it
     with pytest.raises(DecisionNotAllowed, match="spoke as the customer"):
         approvals_commands.decide(dora, request, approvals_commands.Decision("approve", seen=digest))
     page = cast.browser(cast.bob()).get(reverse("session_audit", args=[child])).content.decode()
-    assert "1 person spoke as the customer in the session that asked for the task" in page
+    assert "1 person wrote as the customer in the requesting session" in page
     approvals_commands.decide(cast.bob(), request, approvals_commands.Decision("approve", seen=digest))
     work()
     assert kinds(child).count("tool.intended") == 1

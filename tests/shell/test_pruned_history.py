@@ -284,4 +284,4 @@ def test_a_dry_run_says_what_would_go(session):
     assert "3 payloads of 1 sessions would go" in out.getvalue()
     answer = Api(cast.petra()).get("/retention/due").json()["sessions"]
     assert [(each["ended_at"], each["upto"], each["others"]) for each in answer] == [(None, AGED, False)]
-    assert "Goes on; its first 3 entries" in cast.browser(cast.petra()).get("/privacy/retention/").content.decode()
+    assert "Active; first 3" in cast.browser(cast.petra()).get("/privacy/retention/").content.decode()

@@ -245,7 +245,7 @@ def test_the_alert_of_a_late_team_leads_the_privacy_officer_to_the_buttons():
     escalation.escalate_due()
     assert {alert.team_id for alert in alerts.mine(olga)} == {loans.pk, cast.retail().pk, cast.cards().pk}
     assert page in browser.get(reverse("alerts")).content.decode()
-    assert "Decide for the teams that have not answered" in browser.get(page).content.decode()
+    assert "Decide for absent teams" in browser.get(page).content.decode()
     browser.post(reverse("proposal_answer", args=[proposal.pk, "agree"]), {"for": "late"})
     assert Proposal.objects.get(pk=proposal.pk).state == "agreed"
     assert list(alerts.mine(olga)) == []

@@ -21,7 +21,7 @@ from agentstate.engine.state.rounds import Instance
 from agentstate.engine.state.session import SessionState
 from agentstate.engine.state.supervision import BACK, GUIDANCE
 from agentstate.engine.understanding.entities import Entity
-from agentstate.engine.understanding.held import Group, Mention, Resolution, Talk
+from agentstate.engine.understanding.held import Mention, Reference, Talk
 from agentstate.people.permissions import PermissionDenied
 from sessions.agents import registry
 from sessions.core import slots, visibility
@@ -241,9 +241,9 @@ def talking() -> SessionState:
     that it does not know.
     """
     entities = (Entity("a", "account", SECRET, {"n": PIN}, "notes.pin"), Entity("b", "account", "open", {}, "notes.n"))
-    heard = tuple(Resolution(each, 0, 1, "entity", (each,)) for each in "abc")
+    heard = tuple(Reference(each, (each,), "model") for each in "abc")
     mentions = tuple(Mention(each, 1, 1) for each in "abc")
-    talk = Talk(entities=entities, heard=heard, mentions=mentions, groups=(Group("account", ("a", "b", "c"), 1, "x"),))
+    talk = Talk(entities=entities, heard=heard, mentions=mentions, shown=("a", "b", "c"))
     return msgspec.structs.replace(SessionState(), talk=talk)
 
 
@@ -258,7 +258,7 @@ def test_an_entity_of_a_private_place_of_a_data_message_shows_its_type_alone():
 def test_an_entity_that_the_talk_does_not_know_is_named_nowhere():
     shown = outsider().state(talking()).talk
     assert [each.entities for each in shown.heard] == [("b",)]
-    assert "c" not in {each.entity for each in shown.mentions} | {one for each in shown.groups for one in each.entities}
+    assert "c" not in {*(each.entity for each in shown.mentions), *shown.shown}
 
 
 def test_an_entry_names_entities_of_private_places_by_no_id(monkeypatch: pytest.MonkeyPatch):
