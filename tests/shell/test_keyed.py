@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from uuid import uuid4
 
 import pytest
@@ -87,16 +86,6 @@ def test_whatever_happens_the_index_is_what_the_ledger_says(steps):
                 transaction.set_rollback(True)
         heads[number] = heads[number] if undone else longer
     assert keyed.differences() == ([], [])
-
-
-def test_the_migration_fills_the_index_from_the_entries_that_are_there(test_database):
-    head = new_log()
-    ledger.append(head, of_others("ada"))
-    with test_database.administrator(test_database.name) as owner:
-        owner.execute("DELETE FROM audit_keyedlog")
-        owner.execute(import_module("audit.migrations.0013_keyed_logs").FILL)
-    assert keyed.differences() == ([], [])
-    assert keyed.logs_of(kid("ada")) == [head.log]
 
 
 def test_rebuild_check_finds_a_row_that_is_missing_and_rebuild_writes_it(test_database, capsys):
