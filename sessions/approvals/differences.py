@@ -17,7 +17,6 @@ from msgspec import Meta
 from agentstate.engine import events as ev
 from agentstate.engine.speech.numbers import DIGITS, SMALL, TENS
 from sessions.http.answers import PageOnly
-from sessions.http.bodies import About
 from sessions.text import money
 from sessions.text.spoken_amounts import pieces_of, spoken_amounts
 
@@ -46,8 +45,8 @@ class Account(NamedTuple):
 class Said(msgspec.Struct, frozen=True):
     """A value that the customer named, and the entry in which they last did."""
 
-    seq: Annotated[int, About("the entry in which the customer last said it")]
-    value: Annotated[Any, About("an amount {minor, currency}, or an account as text")]
+    seq: Annotated[int, Meta(description="the entry in which the customer last said it")]
+    value: Annotated[Any, Meta(description="an amount {minor, currency}, or an account as text")]
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -56,7 +55,7 @@ class Difference(msgspec.Struct, frozen=True):
     another one. `changed`: an edit changes it, from `was`. `said`: the other values of the newest words.
     """
 
-    path: Annotated[str, About("of the value in the call: arguments.amount")]
+    path: Annotated[str, Meta(description="of the value in the call: arguments.amount")]
     kind: Annotated[
         Kind,
         Meta(
@@ -65,8 +64,8 @@ class Difference(msgspec.Struct, frozen=True):
             extra_json_schema={"enum": ["not_said", "differs", "corrected", "ambiguous"]},  # edits are no differences
         ),
     ]
-    sends: Annotated[Any, About("the value that the call sends")]
-    said: Annotated[tuple[Said, ...], About("the other values that were said, the newest first")] = ()
+    sends: Annotated[Any, Meta(description="the value that the call sends")]
+    said: Annotated[tuple[Said, ...], Meta(description="the other values that were said, the newest first")] = ()
     was: PageOnly[Any] = None
 
 
