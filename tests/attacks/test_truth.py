@@ -122,8 +122,8 @@ def test_console8_badge_page_and_api_count_the_same(stack: Stack):
 def same_figures(stack: Stack, sue: Person) -> None:
     """The badge, the page of decisions and the API agree on how much this person can decide."""
     page = stack.browser(sue).page("decisions/")
-    badge = re.search(r'id="badge" data-count="(\d+)"', page)
-    told = re.search(r"(\d+) you can decide", words(page))
+    badge = re.search(r'id="badge"\s+data-count="(\d+)"', page)
+    told = re.search(r"Decisions (\d+) for you", words(page))
     mine = len(sue.get("/requests?state=pending&mine=true&limit=500").must()["requests"])
     assert badge
     assert told
